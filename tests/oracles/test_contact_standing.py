@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import ramidyn
 from ramidyn import contacts
 from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
+from support.pages import REPOSITORY
 from support.real_robots import example_urdfs
 from support.references import needs_shared_robots, path_of
 
@@ -99,6 +101,48 @@ def test_go2_stands() -> None:
         q, steps=10_000, every=500, policy=held(q0, 60.0, 3.0), record=RECORD
     )
     assert_stands(robot, run, points, 10, 0.30)
+
+
+def test_go2_stands_on_the_forces_of_stiff_contacts_of_mujoco(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Stiffer contacts come closer, in all directions, at each of the feet."""
+    mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    urdf("go2_description/go2.urdf")  # or skip
+    monkeypatch.syspath_prepend(REPOSITORY / "benchmarks")
+    drops: Any = importlib.import_module("contact")
+    drop, plain = drops.DROPS["go2"], drops.loaded("go2")
+    robot, q = drops.with_feet(plain, drop), drops.pose(plain, drop)
+    lowest = min(plain.pose(q, foot)[2, 3] for foot in drop.feet)
+    q[2] += drop.radius + 1e-4 - lowest
+    policy = drops.policy_of(plain, drop)
+    run = robot.rollout(
+        q, steps=3000, every=3000, policy=policy, record=["contact_forces"]
+    )
+    apart: list[float] = []
+    for dt, impedance in ((1e-3, 0.9), (2e-4, 0.99)):
+        model = drops.mujoco_model("go2", robot, drop)
+        model.opt.timestep, model.opt.tolerance = dt, 1e-12
+        model.opt.cone, model.opt.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 100.0
+        model.geom_solref[:] = 2.0 * dt, 1.0
+        model.geom_solimp[:, :2] = impedance
+        data = mujoco.MjData(model)
+        data.qpos[:] = q
+        for _ in range(round(3.0 / dt)):
+            mujoco.mj_step(model, data)
+        mujoco.mj_forward(model, data)
+        found: dict[str, Array] = {}
+        for k, touch in enumerate(data.contact):
+            force = np.zeros(6)
+            mujoco.mj_contactForce(model, data, k, force)
+            floor = model.geom_type[touch.geom1] == mujoco.mjtGeom.mjGEOM_PLANE
+            foot = touch.geom2 if floor else touch.geom1
+            world = touch.frame.reshape(3, 3).T @ force[:3]
+            found[model.body(model.geom_bodyid[foot]).name] = world if floor else -world
+        theirs = [found[f"{foot[:2]}_calf"] for foot in drop.feet]
+        apart.append(float(np.abs(run.contact_forces[-1] - theirs).max()))
+    assert apart[0] < 0.1  # N, of 44
+    assert apart[1] < 2e-3
 
 
 def test_g1_stands() -> None:
