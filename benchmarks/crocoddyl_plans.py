@@ -103,5 +103,4 @@ def main() -> None:
     target.write_text(json.dumps(found))
 
 
-if __name__ == "__main__":
-    main()
+main()  # only optimal_control.py runs this file: it is not a benchmark by itself
