@@ -84,7 +84,7 @@ class PlanningProblem:
 
     @cached_property
     def base(self) -> int | None:
-        """How many of the first entries of δq are not those of a vector, or more."""
+        """Entries of δq of a floating base, rounded up to whole vectors; else 0."""
         if self.is_vector:
             return 0
         robot, size = self.robot, -(-6 // self.width) * self.width

@@ -273,7 +273,7 @@ def _minors(J: Sequence[Sequence[Expr]]) -> NullSpace:
 
 
 def _cross_product(a: Vec, b: Vec) -> NullSpace:
-    """Return the same of two rows."""
+    """Return the null space of two rows in three coordinates: along a × b."""
     n = a.cross(b)
     square = n.dot(n)
 
