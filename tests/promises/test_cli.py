@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -22,6 +23,7 @@ from ramidyn import __version__
 from ramidyn.cli import COMMANDS, main
 from ramidyn.cli.arguments import BUILT_IN
 from ramidyn.explain.shape import TreeShape
+from ramidyn.version import version
 
 ROWS, COLUMNS = 30, 80
 ON_A_ROBOT = (
@@ -77,7 +79,21 @@ def test_no_arguments_give_the_help(run: Run) -> None:
 
 
 def test_version_is_the_package_version(run: Run) -> None:
-    assert run("--version")[1] == f"ramidyn, version {__version__}\n"
+    assert run("--version") == (0, f"ramidyn, version {__version__}\n", "")
+
+
+def test_a_source_tree_without_metadata_has_a_version(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    version.cache_clear()
+    try:
+        assert run("--version") == (0, "ramidyn, version 0\n", "")
+    finally:
+        version.cache_clear()
 
 
 # ------------------------------------------------------------ wrong input

@@ -17,6 +17,7 @@ from typing import NoReturn
 import click
 
 from ramidyn.errors import Error, printable
+from ramidyn.version import version
 
 WRONG_INPUT, OUR_BUG, INTERRUPTED = 2, 3, 130
 
@@ -98,6 +99,12 @@ class Group(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not ctx.resilient_parsing:
+        click.echo(f"ramidyn, version {version()}")
+        ctx.exit()
+
+
 @click.group(
     cls=Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
@@ -108,7 +115,14 @@ class Group(click.Group):
 @click.option(
     "--debug", is_flag=True, expose_value=False, help="Show tracebacks of errors."
 )
-@click.version_option(package_name="ramidyn", prog_name="ramidyn")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 def ramidyn() -> None:
     """Ramidyn compiles robot dynamics: robot in, native SIMD code out."""
 
