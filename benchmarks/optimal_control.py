@@ -4,9 +4,14 @@
 
 Gradients: 100 semi-implicit steps of chains, 512 states, joint forces per step; the
 gradient of a cost by them and by the initial state, in times of the rollout with the
-cost, one core, processor time. Beside it the same gradient by PyTorch around our step
-(`ramidyn.to_torch`, one thread), of the smallest chain, for one state and for all;
-results agree before anything is timed.
+cost, one core, processor time, in turns.
+
+The same gradient by loops of PyTorch and JAX (a compiled lax.scan) around our dynamics
+(`ramidyn.to_torch`, `ramidyn.to_jax`), one thread, by the clock, of 1 to 512 states of
+the smallest and the largest chain. Their parts are native code of ours, so with many
+states it takes most of their time: "native" is the time of the forward dynamics of each
+step, and once more with its gradient, called with NumPy arrays. Results agree before
+anything is timed.
 
 Plans: a Panda arm, and a Go2 with pinned feet, 50 steps; processor time of an
 iteration, of one problem and of a batch. With --crocoddyl FOLDER beside Crocoddyl
@@ -17,12 +22,13 @@ Control: the same arm in a closed loop, a new plan each millisecond with one ite
 and how long the plans took by the clock (with real-time priority where allowed).
 
 The promises: a rollout with its gradient takes at most 4 times as long as the rollout,
-and that of one state is 50 times as fast as PyTorch around our step. An iteration is 3
-times as fast as Crocoddyl's, 8 times in a batch; both find the same optimum.
+and that of one small arm is 50 times as fast as PyTorch around our step. An iteration
+is 3 times as fast as Crocoddyl's, 8 times in a batch; both find the same optimum.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -44,21 +50,25 @@ import ramidyn
 
 SIZES = (7, 18, 35)
 STEPS, DT = 100, 1e-3
-MOST, FASTER = 4.0, 50.0
-"""promised: times of the rollout, times as fast as PyTorch"""
+MOST = 4.0
+"""promised: times of the rollout"""
 ONE, MANY, SAME = 3.0, 8.0, 1e-6
 """promised: times as fast as Crocoddyl, in a batch; how far optima are apart"""
 CROCODDYL = ("crocoddyl==3.2.1", "pin==4.0.0")
 
 
-def shortest(run: Callable[[], object], repeats: int) -> float:
-    """Return the shortest processor time of several runs."""
+def shortest(
+    run: Callable[[], object],
+    repeats: int,
+    clock: Callable[[], float] = time.process_time,
+) -> float:
+    """Return the shortest time of several runs."""
     run()
     found: list[float] = []
     for _ in range(repeats):
-        begin = time.process_time()
+        begin = clock()
         run()
-        found.append(time.process_time() - begin)
+        found.append(clock() - begin)
     return min(found)
 
 
@@ -67,50 +77,113 @@ def cost(q: Any, qd: Any, tau: Any) -> Any:
     return q @ q + 0.1 * (qd @ qd) + 0.01 * (tau @ tau)
 
 
-def torch_gradient(robot: Any, q: Any, qd: Any, tau: Any) -> Any:
-    """Return the same gradient by a loop of PyTorch around our dynamics."""
+def torch_gradient(robot: Any, q: Any, qd: Any, tau: Any) -> Callable[[], Any]:
+    """Return a loop of PyTorch around our dynamics: the gradient by tau."""
     import torch  # noqa: PLC0415  an extra
 
     torch.set_num_threads(1)
     dynamics = ramidyn.to_torch(robot.forward_dynamics)
-    x, v, u = (torch.tensor(a, requires_grad=True) for a in (q, qd, tau))
-    position, velocity, total = x, v, 0.0
-    for k in range(tau.shape[1]):
-        now = (position**2).sum() + 0.1 * (velocity**2).sum()
-        total = total + now + 0.01 * (u[:, k] ** 2).sum()
-        velocity = velocity + DT * dynamics(position, velocity, u[:, k])
-        position = position + DT * velocity
-    total.backward()  # type: ignore[union-attr]
-    return u.grad
+
+    def gradient() -> Any:
+        x, v, u = (torch.tensor(a, requires_grad=True) for a in (q, qd, tau))
+        position, velocity, total = x, v, torch.zeros(())
+        for k in range(tau.shape[1]):
+            now = (position**2).sum() + 0.1 * (velocity**2).sum()
+            total = total + now + 0.01 * (u[:, k] ** 2).sum()
+            velocity = velocity + DT * dynamics(position, velocity, u[:, k])
+            position = position + DT * velocity
+        total.backward()
+        return u.grad
+
+    return gradient
 
 
-def gradients(joints: int, batch: int, repeats: int, is_compared: bool) -> Any:
-    """Return times of a rollout, and of one with its gradient."""
+def jax_gradient(robot: Any, q: Any, qd: Any, tau: Any) -> Callable[[], Any]:
+    """Return a compiled lax.scan around our dynamics: the gradient by tau."""
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    import jax  # noqa: PLC0415  an extra
+
+    jax.config.update("jax_enable_x64", True)
+    dynamics = ramidyn.to_jax(robot.forward_dynamics)
+
+    def step(state: Any, u: Any) -> Any:
+        x, v, total = state
+        total = total + (x**2).sum() + 0.1 * (v**2).sum() + 0.01 * (u**2).sum()
+        v = v + DT * dynamics(x, v, u)
+        return (x + DT * v, v, total), None
+
+    def total(x: Any, v: Any, u: Any) -> Any:
+        return jax.lax.scan(step, (x, v, 0.0), u.swapaxes(0, 1))[0][2]
+
+    compiled = jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2)))
+    given = [jax.numpy.asarray(a) for a in (q, qd, tau)]
+    return lambda: jax.block_until_ready(compiled(*given))[1][2]
+
+
+def native_steps(robot: Any, q: Any, qd: Any, tau: Any) -> Callable[[], Any]:
+    """Return the native parts of such a loop alone, forward and back."""
+    wrt, u = ["q", "qd", "tau"], np.array(tau[:, 0])
+    dynamics = ramidyn.forward_dynamics
+    forward = ramidyn.compile(dynamics, robot)
+    back = ramidyn.compile(ramidyn.vjp(dynamics, wrt), robot)
+    given, weights = (q, qd, u), np.ones_like(qd)
+    first, second = forward(*given), back(*given, weights)
+
+    def run() -> None:
+        for _ in range(tau.shape[1]):
+            forward(*given, out=first)
+            back(*given, weights, out=second)
+
+    return run
+
+
+OTHERS = {"torch": torch_gradient, "jax": jax_gradient}
+
+
+def inputs_of(joints: int, batch: int) -> Any:
+    """Return a chain, and random q, qd and tau."""
     robot, rng = ramidyn.robots.chain(joints), np.random.default_rng(0)
     q, qd = 0.1 * rng.normal(size=(2, batch, joints))
-    tau = 0.1 * rng.normal(size=(batch, STEPS, joints))
-    plain: Any = {"total": {"cost": cost}}
-    asked: Any = {**plain, "gradient_of": "cost", "wrt": ("q", "qd", "tau")}
-    out = robot.rollout(q, qd, tau, DT, **plain)
+    return robot, q, qd, 0.1 * rng.normal(size=(batch, STEPS, joints))
 
-    def run(given: Any) -> Any:
-        return robot.rollout(q, qd, tau, DT, out=out, **given)
 
-    rollout = shortest(lambda: run(plain), repeats)
-    both = shortest(lambda: run(asked), repeats)
-    found = {"joints": joints, "batch": batch, "rollout": 1e3 * rollout}
-    found |= {"gradient": 1e3 * both, "ratio": both / rollout}
-    if is_compared:
-        theirs, ours = torch_gradient(robot, q, qd, tau), run(asked).gradients["tau"]
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
-        seconds = shortest(lambda: torch_gradient(robot, q, qd, tau), 1)
-        found |= {"pytorch": 1e3 * seconds, "times_pytorch": seconds / both}
-        q, qd, tau = q[:1], qd[:1], tau[:1]
-        out = robot.rollout(q, qd, tau, DT, **plain)
-        alone = shortest(lambda: run(asked), repeats)
-        seconds = shortest(lambda: torch_gradient(robot, q, qd, tau), 3)
-        found |= {"gradient_of_one": 1e3 * alone, "times_for_one": seconds / alone}
-    return found
+PLAIN: Any = {"total": {"cost": cost}}
+ASKED: Any = {**PLAIN, "gradient_of": "cost", "wrt": ("q", "qd", "tau")}
+
+
+def gradients(joints: int, batch: int, repeats: int) -> Any:
+    """Return times of a rollout, and of one with its gradient."""
+    robot, q, qd, tau = inputs_of(joints, batch)
+    out = robot.rollout(q, qd, tau, DT, **PLAIN)
+    seconds: dict[str, list[float]] = {"rollout": [], "gradient": []}
+    for k in range(repeats + 1):
+        for name, given in (("rollout", PLAIN), ("gradient", ASKED)):
+            begin = time.process_time()
+            robot.rollout(q, qd, tau, DT, out=out, **given)
+            if k:
+                seconds[name].append(time.process_time() - begin)
+    found = {name: 1e3 * float(np.median(x)) for name, x in seconds.items()}
+    ratio = found["gradient"] / found["rollout"]
+    return {"joints": joints, "batch": batch, **found, "ratio": ratio}
+
+
+def beside_others(joints: int, batch: int, repeats: int) -> dict[str, float]:
+    """Return milliseconds of a gradient: ours, by other loops, their native parts."""
+    robot, *given = inputs_of(joints, batch)
+    out = robot.rollout(*given, DT, **PLAIN)
+
+    def ours() -> Any:
+        return robot.rollout(*given, DT, out=out, **ASKED).gradients["tau"]
+
+    runs = {"ours": ours, "native": native_steps(robot, *given)}
+    for name, make in OTHERS.items():
+        if importlib.util.find_spec(name) is not None:
+            runs[name] = make(robot, *given)
+            np.testing.assert_allclose(runs[name](), ours(), rtol=1e-6, atol=1e-9)
+    found = {
+        name: shortest(run, repeats, time.perf_counter) for name, run in runs.items()
+    }
+    return {"joints": joints, "batch": batch} | {n: 1e3 * x for n, x in found.items()}
 
 
 @dataclass(frozen=True)
@@ -322,9 +395,9 @@ def main() -> None:
     warnings.simplefilter("ignore", RuntimeWarning)
     batch, repeats = (64, 2) if quick else (512, 10)
     sizes = SIZES[:1] if quick else SIZES
-    found: dict[str, Any] = {"gradients": [], "plans": {}}
+    found: dict[str, Any] = {"gradients": [], "others": [], "plans": {}}
     for n in sizes:
-        r = gradients(n, batch, repeats, n == SIZES[0])
+        r = gradients(n, batch, repeats)
         found["gradients"].append(r)
         if not chosen.json:
             print(
@@ -333,11 +406,18 @@ def main() -> None:
                 f"({MOST:g} promised)",
                 flush=True,
             )
-            if "pytorch" in r:
+    for n in (sizes[0], sizes[-1])[: 1 if quick else 2]:
+        for states in (1, 8) if quick else (1, 8, 64, 512):
+            r = beside_others(n, states, repeats)
+            found["others"].append(r)
+            if not chosen.json:
+                times = ", ".join(
+                    f"{name} {r[name]:.2f} ms ({r[name] / r['ours']:.1f} x)"
+                    for name in ("native", *OTHERS)
+                    if name in r
+                )
                 print(
-                    f"  PyTorch around our step: {r['pytorch']:.0f} ms, "
-                    f"{r['times_pytorch']:.0f} x; of one state "
-                    f"{r['times_for_one']:.0f} x ({FASTER:g} promised)"
+                    f"  {n} joints, {states} states: ours {r['ours']:.2f} ms, {times}"
                 )
     made = {"panda": arm(), "go2": None if quick else quadruped()}
     problems = {name: p for name, p in made.items() if p is not None}
@@ -376,7 +456,7 @@ def main() -> None:
                 f"{r['99']:.0f} (99 %), {r['99.9']:.0f} (99.9 %), {r['most']:.0f} (all)"
             )
             print(histogram(r))
-    report(found, chosen.json, "torch")
+    report(found, chosen.json, *OTHERS)
 
 
 if __name__ == "__main__":

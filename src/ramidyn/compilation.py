@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 from ramidyn.backend.llvm import cache
 from ramidyn.backend.runtime.memory_layout import slots_of
 from ramidyn.concurrency import Lock, without_collection
-from ramidyn.coordinates.configurations import size_hints
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.function import CallOptions, Kind, Variables
 from ramidyn.progress import Progress, announced
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from ramidyn.robot import Robot
     from ramidyn.symbolic.program import Program
     from ramidyn.tracing.chooser import Candidate, Chosen
+    from ramidyn.tree.model import Model
 
 
 @final
@@ -237,7 +237,7 @@ def remembered(
 ) -> Compilation:
     """Return the compilation of quantities: remembered on disk, or traced now."""
     start = time.perf_counter()
-    options = replace(options, hints=size_hints(request.robot.model))
+    options = replace(options, hints=_size_hints(request.robot.model))
     key = request.key(options.dtype)
     facts, first = _recall(key), None
     if facts is None:
@@ -255,6 +255,24 @@ def remembered(
     found = Compilation(facts, options, made, request if key else None)
     found.seconds = time.perf_counter() - start
     return found
+
+
+def _size_hints(model: Model) -> tuple[tuple[str, str], ...]:
+    """Return why q, q̇, q̈ and τ may be shorter than a caller thinks, by input."""
+    texts = dict.fromkeys(("q", "qd", "qdd", "tau"), "")
+    if model.mimics:
+        for name in texts:
+            texts[name] = (
+                f"Joints of robot {model.name!r} that mimic others have no entry "
+                f'({len(model.mimics)}); load(..., mimic="independent") adds them.'
+            )
+    if any(b.joint.is_continuous for b in model.tree.bodies):
+        continuous = (
+            "A continuous joint is one angle, not (cos, sin) as in Pinocchio; 'Coming "
+            "from Pinocchio' in the docs has the conversion."
+        )
+        texts["q"] = f"{texts['q']} {continuous}".strip()
+    return tuple((name, text) for name, text in texts.items() if text)
 
 
 def _recall(key: str | None) -> Facts | None:

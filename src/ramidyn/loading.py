@@ -132,14 +132,15 @@ def load(
             "dry_friction": dry_friction,
             "hard_limits": hard_limits,
         }
-        description = with_root(_with_forces(description, answers), root)
+        description = _with_forces(description, answers)
+        if root is not None:
+            description = with_root(description, root)
         if answers["contacts"] or hard_limits or dry_friction:
             description = _with_contacts(
                 description, answers, wanted, ground, mimic != "independent"
             )
         robot = Robot.from_description(
             description,
-            root=root,
             conventions="pinocchio" if conventions is None else conventions,
             joint_order=joint_order,
             mimic="reduce" if mimic is None else mimic,

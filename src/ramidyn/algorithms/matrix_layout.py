@@ -1,4 +1,4 @@
-"""Where the entries of a matrix along a tree are: in q̇, and in compressed rows.
+"""Where the entries of a matrix along a tree are in compressed rows.
 
 The layout is MuJoCo's: the row of a degree of freedom holds its ancestors, the nearest
 to the root first, and then itself. In an order of q̇ in which parents come first, as in
@@ -7,17 +7,16 @@ files, that is the lower triangle by rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, final
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ramidyn.algorithms.ltdl import elimination_parents
-from ramidyn.symbolic.dense import Entries, Matrix
-from ramidyn.symbolic.expr import ZERO, Expr
+from ramidyn.coordinates.coordinates import DofOrder
 from ramidyn.tree.model import Model
-from ramidyn.tree.tree import Tree, depths
+from ramidyn.tree.tree import depths
 
 Indices = npt.NDArray[np.int32]
 
@@ -46,44 +45,6 @@ class Layout(NamedTuple):
     def indptr(self) -> Indices:
         """The addresses of rows with the end of the last, as SciPy has them."""
         return np.append(self.rowadr, np.int32(len(self.colind)))
-
-
-@final
-class DofOrder(tuple[int, ...]):
-    """Degrees of freedom, parents first, each given by its place in q̇.
-
-    Joints that follow others have no place of their own.
-    """
-
-    __slots__ = ()
-
-    @staticmethod
-    def of(tree: Tree) -> DofOrder:
-        """Return the entries of q̇ in the order of the tree's bodies."""
-        leading = (b.joint for b in tree.bodies if b.joint.leader is None)
-        return DofOrder(j.v_index + k for j in leading for k in range(j.nv))
-
-    def gather(self, x: Sequence[Expr]) -> Entries:
-        """Return a vector over q̇, parents first."""
-        return {k: x[v] for k, v in enumerate(self)}
-
-    def gather_nonzero(self, x: Sequence[Expr]) -> Entries:
-        """Return the entries of a vector over q̇ that are not zero, parents first."""
-        return {k: x[v] for k, v in enumerate(self) if not x[v].is_zero}
-
-    def scatter(self, x: Mapping[int, Expr]) -> list[Expr]:
-        """Return a vector in the order of q̇; missing entries are zero."""
-        out = [ZERO] * len(self)
-        for k, e in x.items():
-            out[self[k]] = e
-        return out
-
-    def scatter_matrix(self, A: Mapping[tuple[int, int], Expr]) -> Matrix:
-        """Return a matrix in the order of q̇; missing entries are zero."""
-        out = [[ZERO] * len(self) for _ in self]
-        for (i, j), e in A.items():
-            out[self[i]][self[j]] = e
-        return out
 
 
 def layout_of(parents: Sequence[int]) -> Layout:

@@ -72,24 +72,6 @@ def clamp_to_limits(limits: JointLimits, q: Array) -> Array:
     return np.minimum(np.maximum(q, limits.lower), limits.upper)
 
 
-def size_hints(model: Model) -> tuple[tuple[str, str], ...]:
-    """Return why q, q̇, q̈ and τ may be shorter than a caller thinks, by input."""
-    texts = dict.fromkeys(("q", "qd", "qdd", "tau"), "")
-    if model.mimics:
-        for name in texts:
-            texts[name] = (
-                f"Joints of robot {model.name!r} that mimic others have no entry "
-                f'({len(model.mimics)}); load(..., mimic="independent") adds them.'
-            )
-    if any(b.joint.is_continuous for b in model.tree.bodies):
-        continuous = (
-            "A continuous joint is one angle, not (cos, sin) as in Pinocchio; 'Coming "
-            "from Pinocchio' in the docs has the conversion."
-        )
-        texts["q"] = f"{texts['q']} {continuous}".strip()
-    return tuple((name, text) for name, text in texts.items() if text)
-
-
 def neutral(model: Model, conventions: Conventions) -> Array:
     """Return the configuration in which every body is at its placement."""
     q = np.zeros(model.nq)

@@ -18,7 +18,7 @@ from ramidyn.description.joint_types import Entries, Entry, JointType, joint_typ
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec, transposed_rotation
 from ramidyn.symbolic.expr import Expr, const, lift
 from ramidyn.tree.model import Model, PublicJoint
-from ramidyn.tree.tree import TreeJoint
+from ramidyn.tree.tree import Tree, TreeJoint
 
 JointVector = dict[int, Entries]
 
@@ -159,6 +159,44 @@ class Coordinates:
             linear = (x - y * a for x, y in zip(force[i][3:], c, strict=True))
             force[i] = (*force[i][:3], *linear)
         return force
+
+
+@final
+class DofOrder(tuple[int, ...]):
+    """Degrees of freedom, parents first, each given by its place in q̇.
+
+    Joints that follow others have no place of their own.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(tree: Tree) -> DofOrder:
+        """Return the entries of q̇ in the order of the tree's bodies."""
+        leading = (b.joint for b in tree.bodies if b.joint.leader is None)
+        return DofOrder(j.v_index + k for j in leading for k in range(j.nv))
+
+    def gather(self, x: Sequence[Expr]) -> dict[int, Expr]:
+        """Return a vector over q̇, parents first."""
+        return {k: x[v] for k, v in enumerate(self)}
+
+    def gather_nonzero(self, x: Sequence[Expr]) -> dict[int, Expr]:
+        """Return the entries of a vector over q̇ that are not zero, parents first."""
+        return {k: x[v] for k, v in enumerate(self) if not x[v].is_zero}
+
+    def scatter(self, x: Mapping[int, Expr]) -> list[Expr]:
+        """Return a vector in the order of q̇; missing entries are zero."""
+        out = [ZERO] * len(self)
+        for k, e in x.items():
+            out[self[k]] = e
+        return out
+
+    def scatter_matrix(self, A: Mapping[tuple[int, int], Expr]) -> list[list[Expr]]:
+        """Return a matrix in the order of q̇; missing entries are zero."""
+        out = [[ZERO] * len(self) for _ in self]
+        for (i, j), e in A.items():
+            out[self[i]][self[j]] = e
+        return out
 
 
 def joint_coordinates(

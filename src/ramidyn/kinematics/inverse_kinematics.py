@@ -30,6 +30,12 @@ from ramidyn.kinematics.goals import (
 )
 from ramidyn.kinematics.solver import Given, Key, KinematicSolution, Solver
 from ramidyn.kinematics.structure import Structure, Term
+from ramidyn.mechanism.state_arrays import (
+    normalized,
+    state_rows,
+    vector,
+    with_unit_quaternions,
+)
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -228,12 +234,6 @@ def _guess(robot: Robot, solver: Solver, q_guess: Any) -> tuple[bool, Array]:
     """Return whether guesses are a batch, and guesses within limits."""
     if q_guess is None:
         return False, solver.guess
-    from ramidyn.mechanism.states import (  # noqa: PLC0415  only with a guess
-        normalized,
-        state_rows,
-        with_unit_quaternions,
-    )
-
     if np.ndim(q_guess) < 2:
         q = normalized(robot, "q_guess", q_guess)
         is_batch = False
@@ -254,12 +254,6 @@ def _with_values(
     robot: Robot, guess: Array, is_batch: bool, values: Mapping[str, npt.ArrayLike]
 ) -> tuple[bool, Array]:
     """Return guesses with the values of fixed joints, and whether they are a batch."""
-    from ramidyn.mechanism.states import (  # noqa: PLC0415  only with values
-        state_rows,
-        vector,
-        with_unit_quaternions,
-    )
-
     for name, value in values.items():
         j = robot.model.joint(name)
         n = np.size(value) // j.nq

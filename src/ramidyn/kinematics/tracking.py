@@ -28,7 +28,7 @@ from ramidyn.kinematics.inverse_kinematics import (
     value_at,
 )
 from ramidyn.kinematics.solver import KinematicSolution, Solver
-from ramidyn.mechanism.states import normalized, state_rows
+from ramidyn.mechanism.state_arrays import normalized, state_rows
 from ramidyn.simulation.scan import scan
 from ramidyn.tracing.context import finite_number
 from ramidyn.tracing.quantity import Quantity

@@ -18,16 +18,18 @@ from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.batches import Batch, is_regular
 from ramidyn.mechanism.constraints.rank import CLOSED
 from ramidyn.mechanism.newton_kernels import ASSEMBLIES, AT_LIMIT, FIRST, LEAST, MOST
+from ramidyn.mechanism.state_arrays import (
+    is_batch,
+    normalized,
+    state_rows,
+    with_unit_quaternions,
+)
 from ramidyn.mechanism.states import (
     checked_tolerance,
     constraints,
-    is_batch,
     kernels,
-    normalized,
     rank,
     rounding_filter,
-    state_rows,
-    with_unit_quaternions,
 )
 
 if TYPE_CHECKING:

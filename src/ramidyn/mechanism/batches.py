@@ -13,7 +13,8 @@ import numpy.typing as npt
 from ramidyn.description.pose import Array
 from ramidyn.errors import Error, ModelWarning
 from ramidyn.mechanism.constraints.rank import TOLERANCE
-from ramidyn.mechanism.states import listed, rank, vector
+from ramidyn.mechanism.state_arrays import vector
+from ramidyn.mechanism.states import listed, rank
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

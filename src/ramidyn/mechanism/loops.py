@@ -41,7 +41,7 @@ from ramidyn.errors import (
 )
 from ramidyn.mechanism.assembly import assemble
 from ramidyn.mechanism.constraints.rank import CLOSED, rank_of
-from ramidyn.mechanism.states import normalized
+from ramidyn.mechanism.state_arrays import normalized
 from ramidyn.quantities.frames import pose
 from ramidyn.symbolic.interpreter import evaluate
 

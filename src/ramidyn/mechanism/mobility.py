@@ -25,6 +25,7 @@ from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, printable
 from ramidyn.mechanism.assembly import assemble
 from ramidyn.mechanism.constraints.rank import ROUNDING
+from ramidyn.mechanism.state_arrays import vector
 from ramidyn.mechanism.states import (
     ADMISSIBLE,
     check_closed,
@@ -33,7 +34,6 @@ from ramidyn.mechanism.states import (
     refuse,
     refuse_inputs,
     rounding_filter,
-    vector,
 )
 
 if TYPE_CHECKING:

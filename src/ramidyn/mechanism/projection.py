@@ -19,18 +19,20 @@ from ramidyn.mechanism.batches import Batch, Check
 from ramidyn.mechanism.constraints.rank import CLOSED, TOLERANCE
 from ramidyn.mechanism.constraints.samples import PRECISION
 from ramidyn.mechanism.newton_kernels import PROJECTIONS, VELOCITIES
-from ramidyn.mechanism.states import (
-    checked_tolerance,
-    constraints,
+from ramidyn.mechanism.state_arrays import (
     is_batch,
-    kernels,
     normalized,
-    rank,
-    refuse,
-    rounding_filter,
     state_batch,
     vector,
     with_unit_quaternions,
+)
+from ramidyn.mechanism.states import (
+    checked_tolerance,
+    constraints,
+    kernels,
+    rank,
+    refuse,
+    rounding_filter,
 )
 
 if TYPE_CHECKING:

@@ -17,14 +17,8 @@ from ramidyn.coordinates.configurations import WIDEST
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
-from ramidyn.mechanism.states import (
-    check_closed,
-    is_batch,
-    kernels,
-    listed,
-    state_batch,
-    with_unit_quaternions,
-)
+from ramidyn.mechanism.state_arrays import is_batch, state_batch, with_unit_quaternions
+from ramidyn.mechanism.states import check_closed, kernels, listed
 from ramidyn.tracing.context import nonnegative
 
 if TYPE_CHECKING:

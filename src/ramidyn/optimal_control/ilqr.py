@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ramidyn.algorithms.integrators import check_loops, stabilizations_of
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError
-from ramidyn.mechanism.states import checked_numbers
+from ramidyn.mechanism.state_arrays import checked_numbers
 from ramidyn.optimal_control.problem import (
     FAR,
     OWN,

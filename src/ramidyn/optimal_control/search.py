@@ -121,13 +121,15 @@ def functions(sizes: RiccatiSizes) -> tuple[Any, Any]:
     """Return ``begin`` and ``iterate`` for problems of a size."""
     from ramidyn.backend.llvm.build import load_functions  # noqa: PLC0415 (llvmlite only where used)
 
-    def write() -> str:
-        from ramidyn.backend.planning.iteration_code import emit  # noqa: PLC0415  not from the cache
-
-        return str(emit(sizes).llvm)
-
-    begin, iterate = load_functions(write, ["begin", "iterate"], f"planning {sizes!r}")
+    names, write = ["begin", "iterate"], partial(_iteration_ir, sizes)
+    begin, iterate = load_functions(write, names, f"planning {sizes!r}")
     return Run(begin), Run(iterate)
+
+
+def _iteration_ir(sizes: RiccatiSizes) -> str:
+    from ramidyn.backend.planning.iteration_code import emit  # noqa: PLC0415  not from the cache
+
+    return str(emit(sizes).llvm)
 
 
 @final

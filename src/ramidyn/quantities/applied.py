@@ -48,13 +48,18 @@ def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
     """Return the forces of some force elements on the tree."""
     if not elements:
         return Applied()
-    from ramidyn.algorithms.forces.elements import element_forces
-
-    applied = element_forces(scene_of(context), elements)
+    applied: Applied = _sums().element_forces(scene_of(context), elements)
     for element in elements:
         if isinstance(element, Custom):
             _add_custom(context, element, applied)
     return applied
+
+
+def _sums() -> Any:
+    """Return the sums over elements: a robot without any does not import them."""
+    from ramidyn.algorithms.forces import elements
+
+    return elements
 
 
 def scene_of(context: Context, is_moving: bool = True) -> ForceScene:
@@ -186,16 +191,12 @@ def applied_forces(context: Context, forces: tuple[str, ...] | None = None) -> A
 @quantity("q", returns="energy stored in force elements [J]", checks={"forces": _names})
 def elastic_energy(context: Context, forces: tuple[str, ...] | None = None) -> Any:
     """The energy of springs, limits, contacts and gravity compensation."""
-    from ramidyn.algorithms.forces.elements import stored_energy
-
     elements = chosen(context.model, forces)
-    return stored_energy(scene_of(context, is_moving=False), elements)
+    return _sums().stored_energy(scene_of(context, is_moving=False), elements)
 
 
 @quantity("q", "qd", returns="points and forces in the world, for pictures [m, N]")
 def force_arrows(context: Context) -> Any:
     """Where springs, bushings, contacts and tires act, and their forces: (n, 2, 3)."""
-    from ramidyn.algorithms.forces import elements
-
-    found = elements.force_arrows(scene_of(context), context.model.forces)
+    found = _sums().force_arrows(scene_of(context), context.model.forces)
     return array([[list(x) for x in arrow] for arrow in found])

@@ -33,8 +33,9 @@ from ramidyn.algorithms.ltdl import (
     solve,
     solve_LT,
 )
-from ramidyn.algorithms.matrix_layout import DofOrder, mass_matrix_layout
+from ramidyn.algorithms.matrix_layout import mass_matrix_layout
 from ramidyn.algorithms.minv import Rules, following_rules, minv_aba, minv_ltdl
+from ramidyn.coordinates.coordinates import DofOrder
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.quantities.frames import world_linear

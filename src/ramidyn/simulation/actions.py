@@ -13,7 +13,6 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.errors import ArgumentError, did_you_mean
 from ramidyn.tree.model import Model
 
@@ -23,7 +22,7 @@ Shape = tuple[int, ...]
 
 def action_shapes(model: Model) -> dict[str, Shape]:
     """Return what sets forces at a step, besides external: names and shapes."""
-    inputs = force_inputs(model.forces)
+    inputs = model.force_inputs
     return {"tau": (model.nv,)} | {n: s for n, s in inputs.items() if n != "time"}
 
 

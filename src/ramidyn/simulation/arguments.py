@@ -21,12 +21,8 @@ from ramidyn.concurrency import made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ShapeError, one_of
 from ramidyn.function import CallOptions
-from ramidyn.mechanism.states import (
-    check_closed,
-    checked_numbers,
-    normalized,
-    vector,
-)
+from ramidyn.mechanism.state_arrays import checked_numbers, normalized, vector
+from ramidyn.mechanism.states import check_closed
 from ramidyn.simulation.actions import EXTERNAL, action_shapes
 from ramidyn.simulation.function_arguments import (
     by_name,
@@ -273,13 +269,22 @@ def _call_key(
     is_plain = all(a is None or type(a) is np.ndarray for a in arrays)
     if not is_plain or arrays[0] is None or robot.model.loops:
         return None
-    flat = [tuple(cast(Any, x)) if type(x) is list else x for x in options]
-    key = (method, *shapes, *map(type, flat), *flat)  # 1, 1.0 and True are equal
+    key = (method, *shapes, *map(_value_key, options))
     try:
         hash(key)
-    except TypeError:  # inputs and parameters are dicts, whose arrays may change
+    except TypeError:  # inputs and parameters may have arrays, which may change
         return None
     return key
+
+
+def _value_key(value: Any) -> Any:
+    """Return a value with its type: 1, 1.0 and True are equal."""
+    if type(value) is dict:
+        named = cast(dict[Any, Any], value)
+        return (dict, *named, *map(_value_key, named.values()))
+    if type(value) is list:
+        return list, *map(_value_key, cast(list[Any], value))
+    return type(value), value
 
 
 # Numbers and arrays.

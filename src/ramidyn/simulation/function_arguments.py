@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ramidyn.algorithms.integrators import INTEGRATORS
 from ramidyn.backend.runtime.memory_layout import TABLE
-from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, did_you_mean, names_of
 from ramidyn.simulation.actions import EXTERNAL, action_shapes, needed_input
@@ -186,7 +185,7 @@ def check_inputs(
 ) -> None:
     """Raise ArgumentError unless inputs are those that forces and functions take."""
     given = [n.removeprefix(TABLE) for n, _ in options.inputs]
-    wanted = [n for n in force_inputs(robot.model.forces) if n != "time"]
+    wanted = [n for n in robot.model.force_inputs if n != "time"]
     missing = [n for n in wanted if n not in (*given, *dict(options.memory))]
     if missing and options.policy is None:
         raise ArgumentError(needed_input(robot.name, missing[0]))

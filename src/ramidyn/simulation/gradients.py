@@ -18,7 +18,7 @@ from ramidyn.algorithms.integrators import INTEGRATORS
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import compilation_of
-from ramidyn.mechanism.states import checked_numbers
+from ramidyn.mechanism.state_arrays import checked_numbers
 from ramidyn.quantities.differentiation import vjp
 from ramidyn.simulation.arguments import CheckedArguments
 from ramidyn.simulation.function_arguments import by_name
@@ -55,7 +55,7 @@ class Gradient:
 
 
 def checked_gradient(
-    arguments: CheckedArguments, gradient_of: object, wrt: object
+    arguments: CheckedArguments, step: TracedStep, gradient_of: object, wrt: object
 ) -> Gradient | None:
     """Return the gradient that is asked for; None if there is none."""
     robot, names = arguments.robot, names_of(wrt)
@@ -72,8 +72,7 @@ def checked_gradient(
             "whose rollouts have no gradients; remove them, or use the springs and "
             "dampers of ramidyn.forces"
         )
-    shapes = TracedStep(robot, arguments.options).shapes
-    known = [n for n in shapes if " " not in n]
+    known = [n for n in step.shapes if " " not in n]
     for name in names:
         if name not in known:
             hint = "; pass tau" if name == "tau" else ""

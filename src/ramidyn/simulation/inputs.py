@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, cast, final
 import numpy as np
 
 from ramidyn.backend.runtime.memory_layout import TABLE
-from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ShapeError
-from ramidyn.mechanism.states import checked_numbers
+from ramidyn.mechanism.state_arrays import checked_numbers
 from ramidyn.simulation.actions import EXTERNAL
 from ramidyn.simulation.function_arguments import by_name
 from ramidyn.simulation.state import SEED, STATE_NUMBER
@@ -128,7 +127,7 @@ def checked_memory(
 ) -> dict[str, CheckedInput]:
     """Return the start values of what functions remember, by name."""
     given = by_name("memory", memory, "a dictionary of start values")
-    declared = force_inputs(robot.model.forces)
+    declared = robot.model.force_inputs
     found: dict[str, CheckedInput] = {}
     for name, value in given.items():
         if not name.isidentifier() or name in {*OWN_INPUTS, EXTERNAL}:
@@ -199,7 +198,7 @@ def checked_inputs(
 ) -> tuple[dict[str, CheckedInput], tuple[str, ...]]:
     """Return the inputs of a rollout by name, and the frames of external wrenches."""
     given = by_name("inputs", inputs, "a dictionary of arrays")
-    declared = force_inputs(robot.model.forces)
+    declared = robot.model.force_inputs
     found: dict[str, CheckedInput] = {}
     frames: tuple[str, ...] = ()
     for name, value in given.items():

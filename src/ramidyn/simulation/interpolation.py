@@ -23,7 +23,7 @@ from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import Function
 from ramidyn.kernels import kernel
-from ramidyn.mechanism.states import checked_numbers
+from ramidyn.mechanism.state_arrays import checked_numbers
 from ramidyn.symbolic.expr import const
 
 if TYPE_CHECKING:

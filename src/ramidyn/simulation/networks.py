@@ -10,7 +10,7 @@ from typing import Any, Final, cast, final
 import numpy as np
 
 from ramidyn.errors import ArgumentError, ShapeError, did_you_mean
-from ramidyn.mechanism.states import checked_numbers
+from ramidyn.mechanism.state_arrays import checked_numbers
 from ramidyn.simulation.inputs import Arranged, shared
 from ramidyn.symbolic import functions, networks
 from ramidyn.symbolic.parameters import parameters_of

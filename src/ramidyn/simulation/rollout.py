@@ -33,8 +33,8 @@ def rollout(
         raise ArgumentError(f"out is {out!r}; expected a Run, as rollout returns")
     options["has_tables"] = gradient_of is None  # there is no gradient by a table
     arguments = repeated_arguments(robot, "rollout", *state, **options)
-    gradient = checked_gradient(arguments, gradient_of, wrt)
     compiled = compiled_step(robot, arguments.options)
+    gradient = checked_gradient(arguments, compiled.step, gradient_of, wrt)
     steps, every = arguments.steps, arguments.every
     run = compiled.run(arguments.values, steps, every, out, gradient)
     warn_of_divergence(run, arguments.options.integrator)

@@ -332,8 +332,8 @@ class Scan:
             )
         finally:  # interrupted or not, what is done is written
             for array, target in zip(outputs, targets, strict=True):
-                if target.whole is not array:
-                    array[...] = target.whole
+                if target.array is not array:
+                    array[...] = target.array
 
 
 def plan_of(

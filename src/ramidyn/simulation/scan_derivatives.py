@@ -10,17 +10,18 @@ so, the forward pass keeps the beginnings of segments, and runs them once more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Array, Signature
+from ramidyn.backend.calls.result_memory import empty
 from ramidyn.backend.calls.scan_call import Scanner, Timed, Times
-from ramidyn.backend.runtime.memory_layout import TABLE, is_table, libm_table
+from ramidyn.backend.runtime.memory_layout import LARGE, TABLE, is_table, libm_table
 from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError
 from ramidyn.function import (
@@ -42,6 +43,8 @@ CACHED = 2**23
 """bytes of tape of the states that run together: about what fits in caches"""
 MOST = 2**28
 """bytes of tape at which it is cut into segments"""
+SMALL = 2**16
+"""bytes of tape that need no memory of their own"""
 LEAST = 64
 """states that run together at least: fewer do not fill the tiles of a group"""
 
@@ -197,9 +200,7 @@ class ScanVjp:
         return _Backward(self.scan, self.wrt, self.of, timed, program, solutions)
 
 
-@final
-@dataclass(frozen=True)
-class _Rows:
+class _Rows(NamedTuple):
     """An array, of which states and steps are taken."""
 
     signature: Signature
@@ -232,16 +233,17 @@ class _Rows:
 
     def states(self, first: int, count: int) -> _Rows:
         """Return some states, or the same for all."""
-        if self.batch is None or self.array.shape[self.batch_axis] == 1:
+        if self.batch is None or self.array.shape[self.batch_axis] in (1, count):
             return self
         some = _at(self.batch_axis, slice(first, first + count))
-        return replace(self, array=self.array[some], batch=count)
+        return self._replace(array=self.array[some], batch=count)
 
     def steps(self, rows: slice) -> _Rows:
-        """Return some steps, or the same for all."""
-        if not self.has_time or self.array.shape[self.time_axis] == 1:
+        """Return some steps, or the array itself if it has no others."""
+        length = self.array.shape[self.time_axis] if self.has_time else 1
+        if length == 1 or rows == slice(0, length):
             return self
-        return replace(self, array=self.array[_at(self.time_axis, rows)])
+        return self._replace(array=self.array[_at(self.time_axis, rows)])
 
     def backwards(self) -> _Rows:
         return self.steps(slice(None, None, -1))
@@ -335,8 +337,11 @@ class _Backward:
         fits = CACHED * threads // (max(1, size) * (segment + 1))
         chunk = max(1, fits // LEAST) * LEAST
         found = {
-            n: self._zeros((length,) * (n in self.step.stacked), n, batch)
-            for n in (*self.step.carried, *self.step.stacked, *self.step.summed)
+            n: np.zeros(signature.shape(self.cores[n], batch), kind)
+            for n in (*self.step.carried, *self.step.summed)
+        } | {
+            n: empty(signature.shape((length, *self.cores[n]), batch), kind)
+            for n in self.step.stacked
         }
         is_merged = times.every == 1 and segment == length
         if not is_merged:
@@ -359,10 +364,6 @@ class _Backward:
                 own,
             ).run(segment, is_merged)
         return [self._gradient(n, inputs[n], found[n], batch) for n in self.wrt]
-
-    def _zeros(self, lead: tuple[int, ...], name: str, batch: int | None) -> Array:
-        shape = self.scan.signature.shape((*lead, *self.cores[name]), batch)
-        return np.zeros(shape, self.scan.signature.element)
 
     def _gradient(
         self, name: str, given: _Rows, found: Array, batch: int | None
@@ -398,7 +399,7 @@ class _Chunk:
             if carried is not None:
                 self.found[carried].array[...] += self._aligned(self.weights[name])
         length = owner.scan.length
-        tape = {n: self._tape(n, segment + 1) for n in owner.taped}
+        tape = self._tape(owner.taped, segment + 1)
         starts = list(range(0, length, segment))
         kept = self._checkpoints(segment, len(starts) - 1)
         for k, first in reversed(list(enumerate(starts))):
@@ -406,23 +407,28 @@ class _Chunk:
             now = {n: x.steps(steps) for n, x in self.inputs.items()}
             if k:
                 now |= {
-                    n: replace(x, array=x.row(k - 1), has_time=False)
+                    n: x._replace(array=x.row(k - 1), has_time=False)
                     for n, x in kept.items()
                 }
             self._forward(now, steps, tape, is_merged)
             self._back(now, steps, tape)
 
-    def _tape(self, name: str, rows: int) -> _Rows:
+    def _tape(self, names: Iterable[str], rows: int) -> dict[str, _Rows]:
         """Return memory for what is carried, states side by side."""
         signature = self.owner.scan.signature
-        core = (rows, *self.owner.cores[name])
-        if self.batch is None:
-            memory = np.empty(core, signature.element)
-        else:
-            memory = np.empty((*core, self.batch), signature.element)
-            if signature.layout == "batch_first":
-                memory = np.moveaxis(memory, -1, 0)
-        return _Rows(signature, memory, self.batch, has_time=True)
+        states = () if self.batch is None else (self.batch,)
+        shapes = {n: (rows, *self.owner.cores[n], *states) for n in names}
+        size = sum(map(math.prod, shapes.values()))
+        if size * signature.element.itemsize > SMALL:  # memory that is used again
+            size = max(size, LARGE // signature.element.itemsize)
+        memory, tape = empty(size, signature.element), dict[str, _Rows]()
+        for name, shape in shapes.items():
+            count = math.prod(shape)
+            array, memory = memory[:count].reshape(shape), memory[count:]
+            if states and signature.layout == "batch_first":
+                array = np.moveaxis(array, -1, 0)
+            tape[name] = _Rows(signature, array, self.batch, has_time=True)
+        return tape
 
     def _aligned(self, rows: _Rows) -> Array:
         """Return an array without time that broadcasts to one of this batch."""
@@ -447,7 +453,7 @@ class _Chunk:
         owner = self.owner
         if count == 0:
             return {}
-        kept = {n: self._tape(n, count) for n in owner.carry}
+        kept = self._tape(owner.carry, count)
         owner.kept.run(
             [self._timed(x) for x in self.inputs.values()],
             [self._timed(x) for x in kept.values()],
@@ -491,8 +497,8 @@ class _Chunk:
         times = Times(length, 1, 0)
         scanner.run(given, records, finals, self.batch, times, _silent)
         for k, target in targets.items():
-            if target.whole is not self.outputs[k]:
-                self.outputs[k][...] = target.whole
+            if target.array is not self.outputs[k]:
+                self.outputs[k][...] = target.array
 
     def _back(
         self, inputs: Mapping[str, _Rows], steps: slice, tape: Mapping[str, _Rows]

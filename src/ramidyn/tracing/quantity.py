@@ -24,7 +24,6 @@ import numpy as np
 
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
-from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.errors import ArgumentError, one_of
 from ramidyn.tracing.context import SHARED, Checks, Context
 from ramidyn.tree.model import Model
@@ -220,7 +219,7 @@ class Quantity:
         if further is not None:
             shapes.update(further(model, **self.options))
         if self.declaration.has_forces:
-            shapes.update(force_inputs(model.forces))
+            shapes.update(model.force_inputs)
         return shapes
 
     def force_inputs(self, model: Model) -> dict[str, str]:
@@ -228,7 +227,7 @@ class Quantity:
         of, found = self.declaration, dict[str, str]()
         if not model.forces or not (of.has_forces or "forces" in of.defaults):
             return found
-        for name, shape in force_inputs(model.forces).items():
+        for name, shape in model.force_inputs.items():
             words = FORCE_INPUT_WORDS.get(name, "input of a force element")
             found[name] = f"{shape} or with a batch axis, {words}."
         return found

@@ -24,7 +24,7 @@ from ramidyn.description.forces.bodies import (
 from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
 from ramidyn.description.forces.element import KINDS, RESERVED, ForceElement
 from ramidyn.description.forces.fields import entries, is_signed, parameters
-from ramidyn.description.forces.inputs import Custom, force_inputs
+from ramidyn.description.forces.inputs import Custom
 from ramidyn.description.forces.joints import JointLimit, JointSpring, Tendon
 from ramidyn.description.joint_types import joint_type
 from ramidyn.errors import ArgumentError, one_of, unknown_name
@@ -214,7 +214,7 @@ def _custom(what: str, element: Custom, model: Model) -> Custom:
         )
     one_of(f"{what}: expressed_in", element.expressed_in, EXPRESSED_IN)
     inputs = tuple(_inputs(what, element.inputs).items())
-    known = force_inputs(model.forces)
+    known = model.force_inputs
     for name, shape in inputs:
         if known.get(name, shape) != shape:
             raise ArgumentError(

@@ -23,7 +23,7 @@ from ramidyn.description.description import (
     Mimic,
 )
 from ramidyn.description.forces.fields import referred_names
-from ramidyn.description.forces.inputs import actuators
+from ramidyn.description.forces.inputs import actuators, force_inputs
 from ramidyn.description.joint_types import SimpleJoint, joint_type
 from ramidyn.description.pose import Array, Pose, frame_with_z, placed_at
 from ramidyn.errors import (
@@ -150,6 +150,11 @@ class Model:
     mimics: tuple[str, ...] = ()
     """the joints that follow others and have no coordinates"""
     description: Description | None = None
+
+    @property
+    def force_inputs(self) -> dict[str, tuple[int, ...]]:
+        """Run-time inputs of the force elements: names and shapes, in order."""
+        return force_inputs(self.forces) if self.forces else {}
 
     def frame(self, name: str) -> Frame:
         """Return the frame of that name."""
@@ -342,7 +347,8 @@ class _ModelBuilder:
         leaders = self._leaders()
         for contact in description.contacts:
             check_leads(contact, leaders)
-        self._add_rotors(description.forces)
+        if description.forces:
+            self._add_rotors(description.forces)
         free = [n for n in self.described if n not in leaders]
         order = (
             free if isinstance(joint_order, str) else _checked_order(joint_order, free)

@@ -93,9 +93,9 @@ def test_a_batch_gives_the_plans_of_its_problems(
 
 def test_iterations_take_no_memory() -> None:
     planner = control.ILQR(
-        ramidyn.robots.chain(4), 64, DT, lambda q, tau: q @ q + 0.01 * tau @ tau
+        ramidyn.robots.chain(6), 64, DT, lambda q, tau: q @ q + 0.01 * tau @ tau
     )
-    q, asked = np.zeros((3, 4)), []
+    q, asked = np.zeros((3, 6)), []
     planner(q, iterations=1)
     allocate = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(
         lambda size: asked.append(size) or 0

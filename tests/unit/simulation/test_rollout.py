@@ -661,3 +661,21 @@ def test_a_short_rollout_takes_few_calls_of_python(robot: Robot) -> None:
     with cProfile.Profile() as profile:
         robot.rollout(q, qd, dt=DT, steps=2)
     assert sum(entry.callcount for entry in profile.getstats()) < 450
+
+
+def test_options_in_dictionaries_are_read_in_each_call() -> None:
+    """Only calls that differ in nothing but the numbers of states are checked once."""
+    robot = ramidyn.robots.chain(2)
+    q, inputs = np.array([0.3, -0.2]), {"w": 1.0}
+    total: dict[str, Any] = {"a": lambda q, w: w * (q @ q)}
+
+    def run() -> Any:
+        return robot.rollout(q, dt=0.01, steps=2, total=total, inputs=inputs).totals
+
+    first = run()
+    inputs["w"] = 2.0
+    total["b"] = lambda q: 3.0 * (q @ q)
+    second = run()
+    assert list(first) == ["a"]
+    np.testing.assert_allclose(second["a"], 2.0 * first["a"])
+    np.testing.assert_allclose(second["b"], 3.0 * first["a"])

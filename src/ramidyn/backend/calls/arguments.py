@@ -311,7 +311,12 @@ def as_strided(signature: Signature, array: Array, batched: bool) -> Strided | N
         stride = strides[axis] if shape[axis] != 1 else 0
         shape = shape[:axis] + shape[axis + 1 :]
         strides = strides[:axis] + strides[axis + 1 :]
-    step = array.itemsize
+    step = element_step(shape, strides, array.itemsize)
+    return None if step is None else Strided(array, step, stride, batched)
+
+
+def element_step(shape: Shape, strides: Shape, step: int) -> int | None:
+    """Return the bytes between elements; None if they differ, ``step`` for one."""
     expected: int | None = None
     for length, own in zip(reversed(shape), reversed(strides), strict=True):
         if length == 1:
@@ -321,7 +326,7 @@ def as_strided(signature: Signature, array: Array, batched: bool) -> Strided | N
         elif own != expected:
             return None
         expected = own * length
-    return Strided(array, step, stride, batched)
+    return step
 
 
 # Outputs: arrays to write to.

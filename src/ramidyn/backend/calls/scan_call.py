@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ramidyn.backend.calls.arguments import Array, Signature, address, as_strided
+from ramidyn.backend.calls.arguments import Array, Signature, address, element_step
 from ramidyn.backend.calls.runnable import (
     Pace,
     chunk_of,
@@ -44,11 +44,9 @@ class Timed(NamedTuple):
     """An array: bytes between its elements, its states and its steps."""
 
     array: Array
-    """at the first step"""
     step: int
     stride: int
     pace: int
-    whole: Array
 
     def words(self, first: int, row: int) -> tuple[int, int, int, int]:
         """Return the view of states from ``first`` on and steps from ``row`` on."""
@@ -60,13 +58,17 @@ def timed_view(
     signature: Signature, array: Array, batched: bool, has_time: bool
 ) -> Timed | None:
     """Return an array as the driver sees it, or None if its core has no single step."""
-    pace, whole = 0, array
+    shape, strides, stride, pace = array.shape, array.strides, 0, 0
+    if batched:
+        axis = 0 if signature.layout == "batch_first" else array.ndim - 1
+        stride = strides[axis] if shape[axis] != 1 else 0
+        shape = shape[:axis] + shape[axis + 1 :]
+        strides = strides[:axis] + strides[axis + 1 :]
     if has_time:
-        axis = int(batched and signature.layout == "batch_first")
-        pace = array.strides[axis] if array.shape[axis] != 1 else 0
-        array = array[(*(slice(None),) * axis, 0, ...)]  # never a scalar
-    strided = as_strided(signature, array, batched)
-    return strided and Timed(array, strided.step, strided.stride, pace, whole)
+        pace = strides[0] if shape[0] != 1 else 0
+        shape, strides = shape[1:], strides[1:]
+    step = element_step(shape, strides, array.itemsize)
+    return None if step is None else Timed(array, step, stride, pace)
 
 
 @dataclass(frozen=True)

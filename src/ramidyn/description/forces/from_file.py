@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ramidyn.description.description import FileForces, Unsupported
-from ramidyn.description.forces import inputs
 from ramidyn.description.forces.fields import referred_names
 from ramidyn.description.forces.joints import (
     JointDamper,
@@ -38,7 +37,7 @@ WORDS = {
     "VelocityServo": ("", "velocity servo", "velocity servos"),
     "GeneralActuator": ("", "general actuator", "general actuators"),
 }
-"""how a number of elements is called, by their kind"""
+"""What a number of elements is called, by kind; "of" names what they act on."""
 
 
 def joint_elements(
@@ -170,11 +169,10 @@ def _without_ranges(elements: Sequence[ForceElement]) -> list[ForceElement]:
 def _by_kind(elements: Sequence[ForceElement]) -> str:
     """Return the elements by kind: their own names, or those of what they act on."""
     kinds: dict[str, list[str]] = {}
-    named = {f.name for f in inputs.actuators(elements)}
     for f in elements:
+        kind = type(f).__name__
         acts_on = (*referred_names(f, "frame"), *referred_names(f, "joint"))
-        by_name = f.name in named or isinstance(f, Tendon)
-        kinds.setdefault(type(f).__name__, []).append(f.name if by_name else acts_on[0])
+        kinds.setdefault(kind, []).append(acts_on[0] if WORDS[kind][0] else f.name)
     parts: list[str] = []
     for kind, names in kinds.items():
         prefix, one, many = WORDS[kind]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast, final
 
@@ -53,28 +53,23 @@ INPUT_WORDS: Final = {
 }
 
 
-def actuators(forces: Iterable[ForceElement]) -> list[Actuator]:
+def actuators(forces: Sequence[ForceElement]) -> list[Actuator]:
     """Return the actuators, in the order of the input ``control``."""
-    elements = tuple(forces)
-    if not elements:
+    if not forces:
         return []
     from ramidyn.description.forces.actuators import ACTUATORS  # noqa: PLC0415  where there are forces
 
-    return [f for f in elements if isinstance(f, ACTUATORS)]
+    return [f for f in forces if isinstance(f, ACTUATORS)]
 
 
-def force_inputs(forces: Iterable[ForceElement]) -> dict[str, tuple[int, ...]]:
+def force_inputs(forces: Sequence[ForceElement]) -> dict[str, tuple[int, ...]]:
     """Return the run-time inputs of force elements: names and shapes, in order.
 
     This alone decides what forward dynamics and all else takes besides the state.
     """
-    elements = tuple(forces)
-    if not elements:
-        return {}
-
-    n = len(actuators(elements))
+    n = len(actuators(forces))
     inputs: dict[str, tuple[int, ...]] = {CONTROL: (n,)} if n else {}
-    for element in elements:
+    for element in forces:
         if isinstance(element, Custom):
             inputs.update(cast("Mapping[str, tuple[int, ...]]", dict(element.inputs)))
     return inputs
