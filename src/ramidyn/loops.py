@@ -5,8 +5,9 @@
     InverseDynamics    forces that produce a motion (constrained_inverse_dynamics)
     ROWS               the types of cut joints, and what each constrains
 
-Methods of a robot: ``add_loop``, ``pin`` and ``loops``; ``assemble``, ``project`` and
-``check_state`` for states in which the loops are closed; ``mobility``;
+Methods of a robot: ``add_loop``, ``pin``, ``loops`` and ``without_clusters``;
+``assemble``, ``project`` and ``check_state`` for states in which the loops are closed;
+``mobility``;
 ``forward_dynamics``, ``loop_forces``, ``loop_wrenches``, ``joint_wrenches``,
 ``constrained_inverse_dynamics`` and ``simulate``; ``constraint_residual``,
 ``constraint_jacobian``, ``constraint_bias``.

@@ -114,8 +114,9 @@ class Robot:
             )
         chosen = conventions_named(conventions)
         order = resolved_order(joint_order, description, chosen)
-        rooted = editing.with_root(description, root)
-        return Robot(_built(rooted, chosen, order, mimic), chosen, order, mimic)
+        if root is not None:
+            description = editing.with_root(description, root)
+        return Robot(_built(description, chosen, order, mimic), chosen, order, mimic)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(
@@ -2729,6 +2730,28 @@ class Robot:
             q=q,
             check=check,
         )
+
+    def without_clusters(self, loops: Sequence[str] | None = None) -> Robot:
+        """Return this robot with loops that are solved by rows of constraints alone.
+
+        Otherwise the joints of a loop that leaves them one or two coordinates, a
+        cluster, are solved as one joint where that is cheaper. Results are the same.
+
+        >>> import ramidyn
+        >>> arm = ramidyn.robots.chain(3)
+        >>> arm = arm.add_loop(joint="coupling", joints=("joint2", "joint1"))
+        >>> print(str(arm).splitlines()[-1])
+        loop coupling0 coupling: joint2 = f(joint1) (cluster)
+        >>> print(str(arm.without_clusters()).splitlines()[-1])
+        loop coupling0 coupling: joint2 = f(joint1) (rows)
+
+        Args:
+            loops: names of loops; all by default.
+
+        Raises:
+            UnknownName: the robot has no such loop.
+        """
+        return self._edited(editing.without_clusters(self.description, loops))
 
     def assemble(
         self,

@@ -13,24 +13,36 @@ import pytest
 import ramidyn
 from ramidyn.algorithms.loops import ALGORITHMS
 from ramidyn.algorithms.loops.cuts import cuts_of, row_names
-from ramidyn.algorithms.loops.loop_clusters import loop_clusters
+from ramidyn.algorithms.loops.loop_clusters import ClusterMotion, loop_clusters
+from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.cli.arguments import open_loops
+from ramidyn.contacts import ContactPoint
 from ramidyn.description.description import Description, LoopDescription, Mimic
-from ramidyn.errors import ModelError
+from ramidyn.errors import ArgumentError, ModelError, UnknownName
 from ramidyn.explain.data import explain
 from ramidyn.explain.page import page
 from ramidyn.quantities import closed_loops
+from ramidyn.quantities.contact_rows import contact_motion
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.dynamics_derivatives import (
+    forward_dynamics_derivatives,
+    loop_forces_derivatives,
+)
 from ramidyn.quantities.loop_derivatives import solved_derivatives
 from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.quantities.operational_torques import operational_torques
+from ramidyn.quantities.reactions import loop_wrenches
+from ramidyn.quantities.steps import linearize
 from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support.linkages import five_bar_legs, parallel_ankle
 from support.loops import as_robot, closed_loop, dense, value, with_loops
 from support.planar import four_bar, four_bar_knee, parallelogram, slider_crank, swung
 from support.references import needs_shared_robots, path_of
-from support.states import ONE_COORDINATE, with_joints
+from support.states import ONE_COORDINATE, program, with_joints
 
 pytestmark = pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
 
@@ -266,6 +278,84 @@ def test_print_and_explain_name_the_clusters() -> None:
     assert explained.json()["closed"]["clusters"] == ["four_bar"]
     assert "clusters: four_bar" in page(explained)
     assert explain(ramidyn.robots.chain(3)).closed_loops == ""
+
+
+OF_LOOPS = (
+    forward_dynamics,
+    closed_loops.stabilized_forward_dynamics(rate=10.0),
+    closed_loops.loop_forces,
+    loop_wrenches,
+    forward_dynamics_derivatives,
+    loop_forces_derivatives,
+    linearize,
+    linearize(stabilize="baumgarte"),
+    closed_loops.constrained_operational_inertia_inverse((Task("foot"),)),
+    contact_motion,
+    operational_torques(
+        levels=((Task("foot"),),),
+        free=(True,),
+        damping=0.0,
+        period=0.0,
+        passive=(),
+        effort=(),
+        posture=False,
+    ),
+)
+
+
+@pytest.mark.parametrize("quantity", OF_LOOPS, ids=str)
+def test_declined_clusters_are_rows_in_every_quantity(
+    quantity: Quantity, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = made("knee")
+    if quantity is contact_motion:
+        robot = robot.add_contact(ContactPoint("foot", (0.1, 0.0, 0.0)))
+    taken: list[object] = []
+    add = ClusterMotion.add
+
+    def counted(self: ClusterMotion, *given: Any) -> None:
+        taken.append(given)
+        add(self, *given)
+
+    monkeypatch.setattr(ClusterMotion, "add", counted)
+    as_chosen = program(robot, quantity)
+    assert taken
+    taken.clear()
+    by_rows = program(robot.without_clusters(["four_bar"]), quantity)
+    assert not taken
+    given = {v.name: rng.normal(size=v.shape) for v in by_rows.inputs}
+    given |= {"q": robot.assemble(robot.random_configuration(rng))}
+    expected = evaluate(by_rows, given)
+    for name, found in evaluate(as_chosen, given).items():
+        scale = np.abs(expected[name]).max()
+        np.testing.assert_allclose(found, expected[name], atol=1e-9 * scale)
+
+
+def test_declined_clusters_are_named() -> None:
+    robot = made("knee").without_clusters()
+    assert clusters(robot) == set()
+    assert "loop four_bar revolute: coupler ⟷ shank (rows)" in str(robot)
+    explained = explain(open_loops(robot))
+    assert explained.closed_loops.endswith("; not to be clusters: four_bar")
+    assert explained.json()["closed"]["declined"] == ["four_bar"]
+    message = "has loops that are not to be clusters [(]without_clusters[)]; possible"
+    with pytest.raises(ModelError, match=message):
+        value(forward_dynamics(algorithm="cluster_aba"), robot)
+    with pytest.raises(UnknownName, match=r"no loop 'knee'.*four_bar"):
+        robot.without_clusters(["knee"])
+    with pytest.raises(ArgumentError, match="loops is 3; expected a list of names"):
+        robot.without_clusters(3)  # type: ignore[arg-type]
+
+
+def test_declined_clusters_roll_out_alike() -> None:
+    robot = four_bar()
+    q = robot.assemble(robot.neutral())
+    qd = robot.project(q, np.ones(robot.nv))[1]
+    runs = [
+        r.rollout(q, qd, tau=np.zeros(r.nv), dt=1e-3, steps=50)
+        for r in (robot, robot.without_clusters())
+    ]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-9)
 
 
 def test_a_joint_is_coupled_to_itself_by_its_leader_only_as_a_row() -> None:

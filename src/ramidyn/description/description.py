@@ -236,6 +236,8 @@ class LoopDescription:
     """coupling: y − y0 = Σ c_k (x − x0)^k"""
     length: float = math.nan
     """distance: the rod's length"""
+    as_rows: bool = False
+    """it is always solved by rows, never as a cluster"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,13 @@ from ramidyn.description.joint_types import (
     neutral_coordinates,
 )
 from ramidyn.description.pose import Array, Pose
-from ramidyn.errors import ArgumentError, ModelError, is_among, unknown_name
+from ramidyn.errors import (
+    ArgumentError,
+    ModelError,
+    is_among,
+    names_of,
+    unknown_name,
+)
 
 ROOTS = ("fixed", "floating", "planar")
 WORLD = "world"
@@ -42,14 +48,12 @@ WORLD = "world"
 # ------------------------------------------------------------ another root
 
 
-def with_root(description: Description, root: str | None) -> Description:
+def with_root(description: Description, root: str) -> Description:
     """Return the description with its one root body on a joint of that type.
 
     A root that was free stands, fixed or planar, where the file's own configuration
     (``qpos0``) has it.
     """
-    if root is None:
-        return description
     if not is_among(root, ROOTS):
         raise ArgumentError(f"root is {root!r}; possible: {', '.join(ROOTS)} or None")
     tops = [b for b in description.bodies if b.parent is None]
@@ -414,6 +418,20 @@ def without_contact(description: Description, name: str) -> Description:
         raise unknown_name("contact", str(name), f"robot {description.name!r}", names)
     kept = tuple(c for c in description.contacts if c.name != name)
     return replace(description, contacts=kept)
+
+
+def without_clusters(description: Description, loops: object) -> Description:
+    """Return the description with the named loops as rows; all if None."""
+    known = [loop.name for loop in description.loops]
+    names = known if loops is None else names_of("loops", loops)
+    for name in names:
+        if not is_among(name, known):
+            raise unknown_name("loop", name, f"robot {description.name!r}", known)
+    declined = tuple(
+        replace(loop, as_rows=True) if loop.name in names else loop
+        for loop in description.loops
+    )
+    return replace(description, loops=declined)
 
 
 def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:

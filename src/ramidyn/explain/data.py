@@ -62,6 +62,8 @@ class Explanation:
     """of forward dynamics with loops closed, where there are some"""
     clusters: tuple[str, ...] = ()
     """the loops that are clusters, where that is cheaper"""
+    declined: tuple[str, ...] = ()
+    """the loops that are not to be clusters"""
 
     @property
     def closed_loops(self) -> str:
@@ -72,6 +74,8 @@ class Explanation:
         if self.clusters:
             word = "" if self.closed.algorithm.startswith("cluster") else "possible "
             text += f"; {word}clusters: {', '.join(self.clusters)}"
+        if self.declined:
+            text += f"; not to be clusters: {', '.join(self.declined)}"
         return text
 
     @property
@@ -139,6 +143,7 @@ class Explanation:
                 "chosen": self.closed.algorithm,
                 "costs": self.closed.costs,
                 "clusters": list(self.clusters),
+                "declined": list(self.declined),
             },
             "choices": {
                 c.quantity: {"chosen": c.algorithm, "costs": c.costs}
@@ -231,19 +236,22 @@ def _with_all_costs(choice: Choice, quantity: Quantity, robot: Robot) -> Choice:
     return choice._replace(costs=costs)
 
 
-def _closed_choice(robot: Robot) -> tuple[Choice | None, tuple[str, ...]]:
-    """Return how forward dynamics closes the loops, and which of them are clusters."""
+def _closed_choice(
+    robot: Robot,
+) -> tuple[Choice | None, tuple[str, ...], tuple[str, ...]]:
+    """Return how forward dynamics closes the loops, clusters, and those declined."""
     loops = robot.model.loops or robot.description.loops
     if not loops:
-        return None, ()
+        return None, (), ()
     model = replace(robot.model, loops=loops)
     closed = Robot(model, robot.conventions, robot.joint_order, robot.mimic)
     try:
         (choice,) = Request(forward_dynamics, closed).choose().choices
     except ModelError:  # a singular mass matrix: no forward dynamics
-        return None, ()
+        return None, (), ()
     choice = _with_all_costs(choice, forward_dynamics, closed)
-    return choice, clustered_loops(closed.placed_model, closed.conventions)
+    clusters = clustered_loops(closed.placed_model, closed.conventions)
+    return choice, clusters, tuple(x.name for x in loops if x.as_rows)
 
 
 def _force_operations(robot: Robot) -> tuple[int, int] | None:

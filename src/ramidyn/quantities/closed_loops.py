@@ -41,8 +41,8 @@ from ramidyn.algorithms.loops.proximal import (
 )
 from ramidyn.algorithms.loops.reduced import Clustered, ReducedSystem
 from ramidyn.algorithms.ltdl import DofVector, TreeEntries
-from ramidyn.algorithms.matrix_layout import DofOrder
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.coordinates.coordinates import DofOrder
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.constraints.rank import Rank, rank_of
@@ -391,6 +391,8 @@ def resolve_solver(
                 "no coupling, and no loop that leaves its joints one or two "
                 "coordinates, as clusters have"
             )
+            if any(loop.as_rows for loop in model.loops):
+                why = "loops that are not to be clusters (without_clusters)"
         listed = ", ".join(map(repr, ("auto", *allowed)))
         raise ModelError(
             f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} has "

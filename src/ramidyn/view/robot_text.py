@@ -189,6 +189,7 @@ def _loops(
         else:
             ends = f"{loop.body_a or 'world'} ⟷ {loop.body_b or 'world'}"
         mark = " (cluster)" if loop.name in clusters else ""
+        mark = " (rows)" if loop.as_rows else mark
         yield f"loop {loop.name} {loop.type}: {ends}{mark}"
 
 

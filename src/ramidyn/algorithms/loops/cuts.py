@@ -38,6 +38,8 @@ class CutJoint:
     """coupling: the bodies of the dependent joint and of those that it follows"""
     coefficients: tuple[float, ...] = ()
     length: float = math.nan
+    as_rows: bool = False
+    """it is never a cluster"""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -65,7 +67,11 @@ def _cut(model: Model, loop: LoopDescription) -> CutJoint:
     if loop.type == "coupling":
         coupled = tuple(_joint_body(model, loop, name) for name in loop.joints)
         return CutJoint(
-            loop.name, loop.type, coupled=coupled, coefficients=loop.coefficients
+            loop.name,
+            loop.type,
+            coupled=coupled,
+            coefficients=loop.coefficients,
+            as_rows=loop.as_rows,
         )
     (a, T_a), (b, T_b) = (
         _end(model, loop, body, T)
@@ -80,7 +86,16 @@ def _cut(model: Model, loop: LoopDescription) -> CutJoint:
             f"loop {loop.name!r} joins {ends}, which do not move relative to each "
             "other; expected bodies with a joint between them"
         )
-    return CutJoint(loop.name, loop.type, a, b, T_a, T_b, length=loop.length)
+    return CutJoint(
+        loop.name,
+        loop.type,
+        a,
+        b,
+        T_a,
+        T_b,
+        length=loop.length,
+        as_rows=loop.as_rows,
+    )
 
 
 def _end(

@@ -97,7 +97,9 @@ def loop_clusters(
                 at[k] = tuple(dict.fromkeys((*others, *left)))
 
     open_cuts = [
-        c for c in range(len(cuts)) if rows[c] and {*rows[c]}.isdisjoint(spare or ())
+        c
+        for c, cut in enumerate(cuts)
+        if rows[c] and not cut.as_rows and {*rows[c]}.isdisjoint(spare or ())
     ]
     for c in [c for c in open_cuts if cuts[c].coupled]:
         y, *x = [k for i in cuts[c].coupled for k in tree.dofs[i]]
