@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any, cast, final
 import numpy as np
 
 from ramidyn.algorithms.forces.applied import Applied, ForceScene
+from ramidyn.algorithms.kinematics import to_frame
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.forces.inputs import Custom, force_inputs
 from ramidyn.errors import ArgumentError, Error, ShapeError, TraceError, unknown_name
-from ramidyn.quantities.external import external_forces, in_body
 from ramidyn.quantities.frames import pose, velocity
+from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, lift
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tree.frames import fixed_steps
 from ramidyn.tree.model import Model
 
 if TYPE_CHECKING:
@@ -34,6 +36,37 @@ def acting_forces(
     for i, force in (external_forces(context, external, expressed_in) or {}).items():
         applied.push(i, force)
     return applied
+
+
+def external_forces(
+    context: Context, frames: Sequence[str], expressed_in: str = "local"
+) -> dict[int, Force] | None:
+    """Return the force on each body, in its own coordinates."""
+    if not frames:
+        return None
+    forces: dict[int, Force] = {}
+    for name, given in zip(frames, context.inputs["external"], strict=True):
+        body, force = in_body(
+            context, name, Force(*context.halves(given)), expressed_in
+        )
+        forces[body] = forces.get(body, Force.zero()) + force
+    return forces
+
+
+def in_body(
+    context: Context, name: str, force: Force, expressed_in: str
+) -> tuple[int, Force]:
+    """Return the body of a frame, and a wrench on the frame in its coordinates."""
+    frame = context.model.frame(name)
+    if expressed_in != "local":
+        X = to_frame(context.tree, context.q, frame)
+        if expressed_in == "world":
+            force = X.inverted().back(force)
+        else:
+            force = Force(X.rotate(force.n), X.rotate(force.f))
+    return frame.body, Transform(fixed_steps(frame.placement)).back(
+        Force(force.n, force.f)
+    )
 
 
 def newton_euler(context: Context, qdd: Sequence[Expr], applied: Applied) -> list[Expr]:

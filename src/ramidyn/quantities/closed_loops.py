@@ -48,7 +48,6 @@ from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.constraints.rank import Rank, rank_of
 from ramidyn.mechanism.constraints.samples import needed_cuts, rows_of
 from ramidyn.quantities.applied import acting_forces, newton_euler
-from ramidyn.quantities.external import external_shape
 from ramidyn.quantities.mass_matrix import sparse_mass_matrix, sparse_rows
 from ramidyn.quantities.operational_inertia import jacobian_rows
 from ramidyn.symbolic.dense import dot
@@ -444,9 +443,7 @@ def _allowed(model: Model, conventions: Conventions, damping: float) -> tuple[st
 
 
 def of_loops(
-    returns: str = "",
-    further_inputs: Callable[..., Shapes] | None = None,
-    checks: Checks | None = None,
+    returns: str = "", checks: Checks | None = None
 ) -> Callable[[Callable[..., Any]], Quantity]:
     """Declare a quantity through the dynamics of a robot with loops."""
     return quantity(
@@ -456,14 +453,13 @@ def of_loops(
         algorithms=ALGORITHMS,
         possible=possible,
         by_name_only=BY_NAME_ONLY,
-        further_inputs=further_inputs,
         has_forces=True,
         checks=checks,
         returns=returns,
     )
 
 
-@of_loops(further_inputs=external_shape)
+@of_loops()
 def stabilized_forward_dynamics(
     context: Context,
     algorithm: str = "auto",
@@ -478,7 +474,7 @@ def stabilized_forward_dynamics(
     return array(found[0])
 
 
-@of_loops("multipliers of the loops [N, N m]", external_shape)
+@of_loops("multipliers of the loops [N, N m]")
 def loop_forces(
     context: Context,
     algorithm: str = "auto",

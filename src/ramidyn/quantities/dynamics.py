@@ -6,7 +6,6 @@ from typing import Any
 
 from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramidyn.description.conventions import Conventions
-from ramidyn.quantities.external import external_shape
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.model import Model
@@ -16,7 +15,6 @@ from ramidyn.tree.model import Model
     "q",
     "qd",
     "qdd",
-    further_inputs=external_shape,
     has_forces=True,
     returns="joint forces [N m, N]",
 )
@@ -30,7 +28,6 @@ def inverse_dynamics(
 @quantity(
     "q",
     "qd",
-    further_inputs=external_shape,
     returns="joint forces at zero acceleration [N m, N]",
 )
 def bias_forces(
@@ -58,7 +55,6 @@ def possible(model: Model, conventions: Conventions, **options: Any) -> tuple[st
     algorithms=("aba", "ltdl", *ALGORITHMS),
     possible=possible,
     by_name_only=("crba", "crba_root", *BY_NAME_ONLY),
-    further_inputs=external_shape,
     has_forces=True,
     returns="accelerations [rad/s^2, m/s^2]",
 )

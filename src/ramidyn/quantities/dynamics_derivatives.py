@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ramidyn.description.conventions import Conventions
-from ramidyn.quantities.external import external_shape
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Quantity, quantity
 from ramidyn.tree.model import Model
@@ -37,7 +36,6 @@ def _of_dynamics(
         *inputs,
         algorithms=("forward", "reverse", "idsva"),
         possible=algorithms,
-        further_inputs=external_shape,
         has_forces=True,
         returns=returns,
     )

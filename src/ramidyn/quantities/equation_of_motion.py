@@ -13,8 +13,11 @@ from ramidyn.algorithms.forces.applied import Applied
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError
-from ramidyn.quantities.applied import acting_forces, newton_euler
-from ramidyn.quantities.external import external_forces
+from ramidyn.quantities.applied import (
+    acting_forces,
+    external_forces,
+    newton_euler,
+)
 from ramidyn.quantities.mass_matrix import (
     CRBA,
     MassSolver,

@@ -1,4 +1,4 @@
-"""External forces: wrenches on named frames, by a dict of numbers or as an input.
+"""External forces as users give them: a dict of wrenches by frame.
 
 A wrench is force and moment, in the order of the robot's conventions. Forces
 that the environment exerts on the robot are positive:
@@ -8,58 +8,12 @@ that the environment exerts on the robot are positive:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
 
 from ramidyn.errors import ArgumentError, ShapeError
-from ramidyn.spatial.transform import Transform
-from ramidyn.spatial.vectors import Force
-from ramidyn.tracing.context import Context
-from ramidyn.tracing.quantity import Shapes
-from ramidyn.tree.frames import fixed_steps
-from ramidyn.tree.model import Model
-
-
-def external_shape(model: Model, external: Sequence[str] = (), **_: Any) -> Shapes:
-    """Return the input for forces on named frames: one 6-vector each."""
-    for name in external:
-        model.frame(name)
-    return {"external": (len(external), 6)} if external else {}
-
-
-def external_forces(
-    context: Context, frames: Sequence[str], expressed_in: str = "local"
-) -> dict[int, Force] | None:
-    """Return the force on each body, in its own coordinates."""
-    if not frames:
-        return None
-    forces: dict[int, Force] = {}
-    for name, given in zip(frames, context.inputs["external"], strict=True):
-        body, force = in_body(
-            context, name, Force(*context.halves(given)), expressed_in
-        )
-        forces[body] = forces.get(body, Force.zero()) + force
-    return forces
-
-
-def in_body(
-    context: Context, name: str, force: Force, expressed_in: str
-) -> tuple[int, Force]:
-    """Return the body of a frame, and a wrench on the frame in its coordinates."""
-    frame = context.model.frame(name)
-    if expressed_in != "local":
-        from ramidyn.algorithms import kinematics
-
-        X = kinematics.to_frame(context.tree, context.q, frame)
-        if expressed_in == "world":
-            force = X.inverted().back(force)
-        else:
-            force = Force(X.rotate(force.n), X.rotate(force.f))
-    return frame.body, Transform(fixed_steps(frame.placement)).back(
-        Force(force.n, force.f)
-    )
 
 
 def split_wrenches(options: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from ramidyn.errors import one_of
 from ramidyn.mechanism.constraints.samples import needed_cuts
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.closed_loops import constrained_acceleration, of_loops
-from ramidyn.quantities.external import external_shape
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO3, Mat, Vec, vec
 from ramidyn.spatial.vectors import Force
@@ -36,10 +35,9 @@ from ramidyn.tree.model import Frame, Model
 from ramidyn.tree.tree import ROOT
 
 
-def _loop_forces_shape(model: Model, **options: Any) -> Shapes:
+def _loop_forces_shape(model: Model, **_: Any) -> Shapes:
     rows = sum(len(cut.rows) for cut in cuts_of(model))
-    multipliers: Shapes = {"loop_forces": (rows,)} if model.loops else {}
-    return {**multipliers, **external_shape(model, **options)}
+    return {"loop_forces": (rows,)} if model.loops else {}
 
 
 @quantity(
@@ -88,7 +86,6 @@ def _expressed_wrenches(
 
 @of_loops(
     "wrenches of the loops on their bodies [N, N m]",
-    external_shape,
     checks={"on": partial(one_of, "on", possible=("robot", "both"))},
 )
 def loop_wrenches(

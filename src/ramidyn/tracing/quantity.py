@@ -215,9 +215,13 @@ class Quantity:
     def input_shapes(self, model: Model) -> Shapes:
         """Return the shape of every input for this robot."""
         shapes: Shapes = {n: (INPUTS[n](model),) for n in self.declaration.inputs}
-        further = self.declaration.further_inputs
+        further, options = self.declaration.further_inputs, self.options
         if further is not None:
-            shapes.update(further(model, **self.options))
+            shapes.update(further(model, **options))
+        if frames := options.get("external"):
+            for name in frames:
+                model.frame(name)
+            shapes["external"] = (len(frames), 6)  # one wrench each
         if self.declaration.has_forces:
             shapes.update(model.force_inputs)
         return shapes
@@ -318,7 +322,8 @@ def quantity(
         possible: (model, conventions, **options) -> those of ``algorithms`` that a
             robot allows, if not all.
         by_name_only: additional algorithms, used only when named.
-        further_inputs: (model, **options) -> shapes of inputs beyond INPUTS.
+        further_inputs: (model, **options) -> shapes of inputs beyond INPUTS, and
+            beyond the wrenches of an option ``external``.
         shares_choice: whether one choice serves all such quantities of the same tasks
             in a kernel.
         has_forces: whether the robot's force elements act in it.
