@@ -129,10 +129,10 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeF
     loop = [
         Instruction(Op.REPEAT, callee.times),
         *([_until(callee, len(inputs))] if callee.until else ()),
-        *_moves(read),
+        *move_steps(read),
         *steps,
-        *_moves(write),
-        *_moves(Move(*pair) for pair in carry),
+        *move_steps(write),
+        *move_steps(Move(*pair) for pair in carry),
         Instruction(Op.NEXT),
     ]
     arguments = [*inputs[:own], *range(reads, writes)]
@@ -163,71 +163,7 @@ def _columns(loop: ColumnLoop) -> CalleeFrame:
     )
 
 
-def _moves(moves: Iterable[Move]) -> list[Instruction]:
+def move_steps(moves: Iterable[Move]) -> list[Instruction]:
+    """Return the instruction that moves slots, if there is anything to move."""
     found = tuple(moves)
     return [Instruction(Op.MOVE, moves=found)] if found else []
-
-
-def pack_frames(
-    lives: Sequence[tuple[int, int]], sizes: Sequence[int], first: int
-) -> list[int]:
-    """Return where frames begin, from slot ``first`` on.
-
-    Frames that are alive at the same time, both ends included, have slots of their own.
-    """
-    placed: list[tuple[int, int, int, int]] = []
-    bases: list[int] = []
-    for (born, dies), size in zip(lives, sizes, strict=True):
-        base = aligned_slots(first)
-        meeting = sorted(
-            (begin, end)
-            for begin, end, other_born, other_dies in placed
-            if born <= other_dies and other_born <= dies
-        )
-        for begin, end in meeting:
-            if base + size <= begin:
-                break
-            base = max(base, end)
-        bases.append(base)
-        placed.append((base, base + size, born, dies))
-    return bases
-
-
-@final
-class Steps:
-    """The instructions of a program, written one after another.
-
-    Args:
-        cuts: its own functions.
-    """
-
-    def __init__(self, cuts: Sequence[Cut]) -> None:
-        self.functions: list[Cut | SweepLoop] = [*cuts]
-        self.steps: list[Instruction] = []
-        self._number = {id(cut): k for k, cut in enumerate(cuts)}
-        self._known: dict[str, int] = {}
-
-    def run(self, cut: Cut) -> None:
-        """Run one of the program's own functions."""
-        number = self._number[id(cut)]
-        last = self.steps[-1] if self.steps else Instruction(Op.NEXT)
-        if (
-            last.op == Op.RUN
-            and not last.base
-            and last.number + last.functions == number
-        ):
-            self.steps[-1] = last._replace(functions=last.functions + 1)
-        else:
-            self.steps.append(Instruction(Op.RUN, number))
-
-    def move(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Copy slots."""
-        self.steps += _moves(Move(*pair) for pair in pairs)
-
-    def call(self, frame: CalleeFrame, base: int, name: str) -> None:
-        """Run a callee on the frame that begins at a slot; equal names, equal code."""
-        if name not in self._known:
-            self._known[name] = len(self.functions)
-            self.functions += frame.functions
-        functions = self._known[name]
-        self.steps += [step.in_frame(functions, base) for step in frame.steps]

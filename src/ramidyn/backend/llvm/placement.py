@@ -1,17 +1,20 @@
-"""Where the values of a program are: slots, frames, loads and stores."""
+"""Where the values of a program are, and its instructions: slots, frames, steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import final
 
 from ramidyn.backend.llvm.frames import (
     CalleeFrame,
     Cut,
     Schedule,
-    Steps,
+    SweepLoop,
+    aligned_slots,
     frame_of,
-    pack_frames,
+    move_steps,
 )
+from ramidyn.backend.runtime.instructions import Instruction, Move, Op
 from ramidyn.backend.runtime.memory_layout import is_table, slots_of
 from ramidyn.symbolic.expr import Condition, Expr
 from ramidyn.symbolic.program import Program, terms_of
@@ -165,7 +168,7 @@ class Placement:
                 if not visible.isdisjoint(found):
                     end = len(self.parts)
             lives.append((self.start[call], end))
-        bases = pack_frames(lives, [frame.slots for frame in frames], self.slots)
+        bases = _pack_frames(lives, [frame.slots for frame in frames], self.slots)
         for call, frame, base, stays in zip(
             self.calls, frames, bases, kept, strict=True
         ):
@@ -264,3 +267,68 @@ def _insert_conditions(cut: Cut, place: dict[Expr, int]) -> None:
         order.extend(sorted(needed, key=place.__getitem__))
         order.append(e)
     cut.order = order
+
+
+def _pack_frames(
+    lives: Sequence[tuple[int, int]], sizes: Sequence[int], first: int
+) -> list[int]:
+    """Return where frames begin, from slot ``first`` on.
+
+    Frames that are alive at the same time, both ends included, have slots of their own.
+    """
+    placed: list[tuple[int, int, int, int]] = []
+    bases: list[int] = []
+    for (born, dies), size in zip(lives, sizes, strict=True):
+        base = aligned_slots(first)
+        meeting = sorted(
+            (begin, end)
+            for begin, end, other_born, other_dies in placed
+            if born <= other_dies and other_born <= dies
+        )
+        for begin, end in meeting:
+            if base + size <= begin:
+                break
+            base = max(base, end)
+        bases.append(base)
+        placed.append((base, base + size, born, dies))
+    return bases
+
+
+@final
+class Steps:
+    """The instructions of a program, written one after another.
+
+    Args:
+        cuts: its own functions.
+    """
+
+    def __init__(self, cuts: Sequence[Cut]) -> None:
+        self.functions: list[Cut | SweepLoop] = [*cuts]
+        self.steps: list[Instruction] = []
+        self._number = {id(cut): k for k, cut in enumerate(cuts)}
+        self._known: dict[str, int] = {}
+
+    def run(self, cut: Cut) -> None:
+        """Run one of the program's own functions."""
+        number = self._number[id(cut)]
+        last = self.steps[-1] if self.steps else Instruction(Op.NEXT)
+        if (
+            last.op == Op.RUN
+            and not last.base
+            and last.number + last.functions == number
+        ):
+            self.steps[-1] = last._replace(functions=last.functions + 1)
+        else:
+            self.steps.append(Instruction(Op.RUN, number))
+
+    def move(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Copy slots."""
+        self.steps += move_steps(Move(*pair) for pair in pairs)
+
+    def call(self, frame: CalleeFrame, base: int, name: str) -> None:
+        """Run a callee on the frame that begins at a slot; equal names, equal code."""
+        if name not in self._known:
+            self._known[name] = len(self.functions)
+            self.functions += frame.functions
+        functions = self._known[name]
+        self.steps += [step.in_frame(functions, base) for step in frame.steps]
