@@ -32,6 +32,7 @@ from ramidyn.errors import (
 )
 from ramidyn.methods import CallKeywords, computed, direct
 from ramidyn.quantities import public
+from ramidyn.quantities.registry import QUANTITIES
 from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint, build_model, resolved_order
 from ramidyn.tree.tree import Tree, nonzeros
@@ -286,9 +287,9 @@ class Robot:
     @once
     def placed_model(self) -> Model:
         """The model with body frames placed where transforms are cheapest."""
-        from ramidyn.quantities.frame_choice import with_cheapest_frames
+        from ramidyn.tracing.chooser import with_cheapest_frames
 
-        return with_cheapest_frames(self.model, self.conventions)
+        return with_cheapest_frames(self.model, self.conventions, QUANTITIES)
 
     @once
     def fingerprint(self) -> str | None:

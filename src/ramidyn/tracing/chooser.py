@@ -14,6 +14,7 @@ counting (body frames, ways to solve a part) goes through `cheapest` too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, cast, final
 
@@ -24,8 +25,9 @@ from ramidyn.symbolic.program import Program, free_name
 from ramidyn.symbolic.trace import Shape, trace
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Choice, Quantity, input_shapes
-from ramidyn.tree.model import Model
+from ramidyn.tree.model import Model, with_placed_frames
 from ramidyn.tree.parameters import parameter_shapes
+from ramidyn.tree.singular import idle_joints, massless_bodies
 
 NEAR = 1.1
 """candidates within this factor of the cheapest as traced are simplified, compared"""
@@ -33,6 +35,8 @@ SMALL, NEAR_IF_SMALL = 5_000, 1.5
 """the same if the cheapest as traced costs no more than this: 0.06 s to simplify"""
 NEAR_IN_PART = 1.05
 """the same if a quantity is part of another: its share of the cost is smaller"""
+NEAR_IN_FRAMES = 1.02
+"""the same of one algorithm in two sets of frames: both get simpler by equal shares"""
 
 
 @final
@@ -137,13 +141,6 @@ _handed_on: dict[Model, tuple[tuple[Quantity, ...], Conventions, Candidate]] = {
 forward dynamics is that program, and so need not be traced and simplified again."""
 
 
-def hand_on(
-    quantity: Quantity, model: Model, conventions: Conventions, candidate: Candidate
-) -> None:
-    """Keep a program for the next choice, if that is for the same model."""
-    _handed_on[model] = (quantity,), conventions, candidate
-
-
 @lru_cache(maxsize=256)
 def algorithm_of(quantity: Quantity, model: Model, conventions: Conventions) -> str:
     """Return the algorithm of a quantity that is part of another."""
@@ -179,6 +176,50 @@ def _with(
     return [
         one(algorithm=algorithm) if k in places else one for k, one in enumerate(wanted)
     ]
+
+
+# ------------------------------------------------------------ body frames
+
+
+def with_cheapest_frames(
+    model: Model, conventions: Conventions, known: Mapping[str, Quantity]
+) -> Model:
+    """Return the model with the body frames that make its dynamics cheapest.
+
+    Frames that take steps out of transforms save operations, unless that puts numbers
+    into inertias that were zero, or splits a sine that mimic joints share. So the
+    dynamics, from the ``known`` quantities, is counted with both, and the frames of the
+    file stay if it got costlier.
+    """
+    new = with_placed_frames(model)
+    if new is model:
+        return model
+    trees = {"placed": new, "file": model}
+    is_bare = not (model.loops or model.forces)
+    for quantity in _counted_quantities(model, known):
+        candidates: dict[str, Candidate] = {}
+        for name, tree in trees.items():
+            bare = tree if is_bare else replace(tree, loops=(), forces=())
+            program = trace_quantities([quantity], bare, conventions)
+            candidates[name] = Candidate(program)
+        best = cheapest(candidates, NEAR_IN_FRAMES).best
+        if is_bare:
+            chosen = (quantity,), conventions, candidates[best]
+            _handed_on[trees[best]] = chosen
+        if best == "file":
+            return model
+    return new
+
+
+def _counted_quantities(model: Model, known: Mapping[str, Quantity]) -> list[Quantity]:
+    """Return quantities that stand for all: those that use every transform most.
+
+    The articulated-body algorithm takes velocities out and forces and inertias back;
+    where it does not apply, two others share that work.
+    """
+    if massless_bodies(model.tree) or idle_joints(model.tree):
+        return [known["inverse_dynamics"], known["mass_matrix"](algorithm="crba")]
+    return [known["forward_dynamics"](algorithm="aba")]
 
 
 # ------------------------------------------------------------ tracing
