@@ -10,16 +10,15 @@ Accelerations are (ẇ, classical a): see `kinematics` for X, S, BB and c, and
 
 Inertias cross a joint by axial screws (McMillan & Orin 1995). A joint with several
 degrees of freedom is eliminated one by one, and joints that share a coordinate
-together: `elimination` has the steps of both.
+together: `Elimination` has the steps of both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramidyn.algorithms.articulated import moving_bodies
+from ramidyn.algorithms.articulated import Elimination, moving_bodies
 from ramidyn.algorithms.clusters import Clusters, mimic_clusters
-from ramidyn.algorithms.elimination import Elimination
 from ramidyn.algorithms.kinematics import velocities
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector

@@ -7,7 +7,7 @@ joint or a gear has a constant G; a linkage has one that depends on q, and g. Al
 joints have a coordinate of their own: clusters of one. See Jain 2012, and Chignoli et
 al. 2023.
 
-`elimination` takes clusters out of the equations of motion. What their joints add to a
+`Elimination` takes clusters out of the equations of motion. What their joints add to a
 matrix along the tree is summed up before it is multiplied, block by block.
 """
 

@@ -106,7 +106,7 @@ MUTATIONS = {
         "X[i] @ a[p] -> a[p]",
         "X[i] @ a[p] -> X[0] @ a[p]",
     ],
-    "elimination": [
+    "articulated": [
         "+ X.back(Ia) -> + Ia",
         "+ X.back(pa) -> + pa",
         "self.pA[i] + column.U * u -> self.pA[i - 1] + column.U * u",
@@ -143,7 +143,7 @@ def run(module: Mapping[str, Any], name: str, robot: Robot) -> None:
         match name:
             case "rnea" | "aba":
                 return entries(module[name](t, q, qd, qdd, context.gravity))
-            case "elimination":
+            case "articulated":
                 changed = {"Elimination": module["Elimination"]}
                 with mock.patch.multiple("ramidyn.algorithms.aba", **changed):
                     return entries(aba(t, q, qd, qdd, context.gravity))
@@ -175,8 +175,8 @@ def test_a_mistake_in_an_algorithm_is_found(name: str, mistake: str) -> None:
     changed: dict[str, Any] = {"__name__": module.__name__}
     exec(compile(source.replace(right, wrong), str(module.__file__), "exec"), changed)
     run(vars(module), name, robot)
-    # aba hands accelerations to elimination.py, where they meet others
-    place = rf"\(algorithms/({name}|elimination)\.py:\d+\)$"
+    # aba hands accelerations to articulated.py, where they meet others
+    place = rf"\(algorithms/({name}|articulated)\.py:\d+\)$"
     with pytest.raises(FrameError, match=f"^cannot .* body .* {place}"):
         run(changed, name, robot)
 

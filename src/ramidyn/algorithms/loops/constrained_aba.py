@@ -1,7 +1,7 @@
 """Dynamics with loops by articulated bodies, in O(n + rows), without M.
 
 Rows of constraints are eliminated like coordinates that joints share, where the two
-sides of their loop meet: `elimination` has the equations. Loops that leave their joints
+sides of their loop meet: `Elimination` has the equations. Loops that leave their joints
 one or two coordinates can be clusters instead (`loop_clusters`), whose multipliers come
 last (`reduced`).
 """

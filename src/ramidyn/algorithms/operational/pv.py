@@ -12,7 +12,7 @@ Sathya, Bruyninckx, Decré & Pipeleers, "Efficient constrained dynamics algorith
 on an equivalent LQR formulation", IEEE T-RO 2023. A floating base is six columns, which
 together are K IA⁻¹ Kᵀ.
 
-Where joints share coordinates, rows of ends go along with these (`elimination`): as
+Where joints share coordinates, rows of ends go along with these (`Elimination`): as
 rows that are never eliminated. −Λ⁻¹ is left of their entries of D.
 """
 
@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ramidyn.algorithms.articulated import Elimination
 from ramidyn.algorithms.clusters import Clusters, mimic_clusters
-from ramidyn.algorithms.elimination import Elimination
 from ramidyn.algorithms.kinematics import transforms
 from ramidyn.algorithms.operational.propagators import column_order, propagators
 from ramidyn.algorithms.operational.tasks import End
