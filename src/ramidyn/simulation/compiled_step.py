@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, final
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 import numpy as np
 
 from ramidyn.backend.calls.result_memory import empty
+from ramidyn.backend.runtime.memory_layout import LARGE
 from ramidyn.concurrency import made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ShapeError
 from ramidyn.function import signature_of
 from ramidyn.simulation.gradients import Gradient, differentiable_step
+from ramidyn.simulation.ready_run import ReadyRun, layout_of
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.scan import Scan, check_fits, plan_of
 from ramidyn.simulation.scan_derivatives import ScanVjp
@@ -42,6 +44,11 @@ class CompiledStep:
         """so far, by dt"""
         self.advice: dict[float, str] = {}
         """instead of a dt that is too long; to find it takes longer than a run"""
+        self._kind: np.dtype[Any] = np.dtype(step.options.dtype)
+        self._times: tuple[tuple[float, ...], Array] | None = None
+        """of the last run"""
+        self._ready: OrderedDict[tuple[object, ...], list[ReadyRun]] = OrderedDict()
+        """runs that no thread is in, by what they depend on"""
         self._scans: OrderedDict[tuple[int, int], Scan] = OrderedDict()
         self._gradients: OrderedDict[tuple[object, ...], ScanVjp] = OrderedDict()
 
@@ -89,44 +96,77 @@ class CompiledStep:
         gradient: Gradient | None = None,
     ) -> Run:
         """Run all steps and return what was recorded, in the arrays of ``out``."""
-        step, kind = self.step, np.dtype(self.step.options.dtype)
-        rows = steps // every + 1
         given = self.first_inputs(values)
+        inputs = [given[n] for n in self.step.shapes]
+        if gradient is not None:
+            return self._run_with_gradient(given, inputs, steps, every, out, gradient)
+        key = steps, every, *[layout_of(x, self._kind) for x in inputs]
+        pool = self._ready.get(key)
+        if pool is None:
+            pool = kept(self._ready, key, list[ReadyRun])
+        ready = pool.pop() if pool else ReadyRun(self, inputs, steps, every)
+        arrays = self._results(ready.records, ready.size, out)
+        last = {n: np.empty(s, self._kind) for n, s in ready.finals.items()}
+        if out is None:
+            ready.run(inputs, arrays, last)
+        else:
+            ready.run_into(inputs, arrays, last)
+        if ready.is_small:
+            pool.append(ready)
+        times = self.times(given, steps // every + 1, every)
+        return self.finished(given, times, arrays, last, is_whole=True)
+
+    def _run_with_gradient(
+        self,
+        given: Mapping[str, Any],
+        inputs: Sequence[Any],
+        steps: int,
+        every: int,
+        out: Run | None,
+        gradient: Gradient,
+    ) -> Run:
+        """Run all steps, and back again."""
+        step, rows = self.step, steps // every + 1
         arrays: dict[str, Array] = {}
         last: dict[str, Array] = {}
-        outputs = self.outputs
 
         def allocate(batch: int | None) -> dict[str, Array]:
             lead = () if batch is None else (batch,)
-            shapes = {n: (*lead, rows, *outputs[n]) for n in step.recorded}
-            if out is None:
-                size = sum(math.prod(s) for s in shapes.values()) * kind.itemsize
-                check_fits(self.function.name, size)
-                arrays.update({n: empty(s, kind) for n, s in shapes.items()})
-            else:
-                arrays.update(arrays_of(out, shapes, kind))
-            last.update(
-                {n: np.empty((*lead, *outputs[n]), kind) for n in step.carry.values()}
-            )
+            shapes = {n: (*lead, rows, *self.outputs[n]) for n in step.recorded}
+            size = sum(map(math.prod, shapes.values())) * self._kind.itemsize
+            arrays.update(self._results(shapes, size, out))
+            for name in step.carry.values():
+                last[name] = np.empty((*lead, *self.outputs[name]), self._kind)
             body = (slice(None),) * len(lead)
             return {n: a[(*body, slice(0, -1))] for n, a in arrays.items()} | last
 
-        inputs = [given[n] for n in step.shapes]
-        gradients: dict[str, Array] = {}
-        if gradient is None and out is None:
-            self.scan(steps, every).run_into(inputs, allocate)
-        elif gradient is None:
-            self.scan(steps, every)(*inputs, out=allocate)
-        else:
-            backward = self.vjp(steps, every, gradient)
-            weights = [gradient.of[n] for n in backward.of]
-            _, found = backward.run(inputs, weights, allocate)
-            gradients = gradient.by_name(step, found)
-        # States may have starts of their own.
-        begin, count = (np.ravel(given[name])[0] for name in (START, COUNT))
-        times = begin + values["dt"] * (count + every * np.arange(rows))
-        run = self.finished(given, times, arrays, last)
-        return replace(run, gradients=gradients) if gradients else run
+        backward = self.vjp(steps, every, gradient)
+        weights = [gradient.of[n] for n in backward.of]
+        _, found = backward.run(inputs, weights, allocate)
+        run = self.finished(given, self.times(given, rows, every), arrays, last)
+        return replace(run, gradients=gradient.by_name(step, found))
+
+    def _results(
+        self, shapes: Mapping[str, tuple[int, ...]], size: int, out: Run | None
+    ) -> dict[str, Array]:
+        """Return the arrays of what is recorded: new ones, or those of a run."""
+        kind = self._kind
+        if out is not None:
+            return arrays_of(out, shapes, kind)
+        if size < LARGE:
+            return {n: np.empty(s, kind) for n, s in shapes.items()}
+        check_fits(self.function.name, size)
+        return {n: empty(s, kind) for n, s in shapes.items()}
+
+    def times(self, given: Mapping[str, Any], rows: int, every: int) -> Array:
+        """Return the times of all rows; those of the first state if they differ."""
+        begin, count = first_number(given[START]), first_number(given[COUNT])
+        key = begin, count, given["dt"], rows, every
+        known = self._times
+        if known is None or known[0] != key:
+            times = begin + given["dt"] * (count + every * np.arange(rows))
+            self._times = known = key, times
+        return np.array(known[1])
 
     def vjp(self, length: int, every: int, gradient: Gradient) -> ScanVjp:
         """Return the time loop of so many steps, with its gradient."""
@@ -154,21 +194,24 @@ class CompiledStep:
         times: Array,
         arrays: dict[str, Array],
         last: Mapping[str, Array],
+        is_whole: bool = False,
     ) -> Run:
-        """Return the run of all recorded rows but the last, which is written here."""
+        """Return the run of all rows; the last of q and q̇ is written here.
+
+        So is that of what else is recorded, unless all of it ``is_whole``.
+        """
         o = self.step.options
         for name in ("q", "qd"):
             arrays[name][..., -1, :] = last[f"next {name}"]
-        if o.record:
+        if o.record and not is_whole:
             self._record_last(given, arrays, last)
         totals = {n: last[f"next sum {n}"] for n, _ in o.total}
         if o.until is not None:
             totals["ended"] = last[f"next {ENDED}"]
         further = {n: arrays[n] for n, _ in o.record}
         robot, q, qd = self.step.robot, arrays["q"], arrays["qd"]
-        return Run(
-            robot, times, q, qd, further, totals, end=self._end(given, last, q.shape)
-        )
+        end = self._end(given, last, q.shape)
+        return Run(robot, times, q, qd, further, totals, {}, end, {})
 
     def _end(
         self,
@@ -182,7 +225,7 @@ class CompiledStep:
         for e in step.restarted:
             whole = np.asarray(given[e.before], dtype=step.options.dtype)
             values[e.before] = np.broadcast_to(whole, (*shape[:-2], *e.shape))
-        return RunState(values, float(np.ravel(given[START])[0]), float(given["dt"]))
+        return RunState(values, first_number(given[START]), float(given["dt"]))
 
     def _record_last(
         self,
@@ -218,6 +261,11 @@ def arrays_of(
     return {name: arrays[name] for name in shapes}
 
 
+def first_number(value: Any) -> float:
+    """Return a number, or the first of an array."""
+    return value if type(value) is float else float(np.ravel(value)[0])
+
+
 def compiled_step(robot: Robot, options: StepOptions) -> CompiledStep:
     """Return the compiled step of some options; the last few are kept."""
     known: OrderedDict[StepOptions, CompiledStep] = made_once(
@@ -228,9 +276,10 @@ def compiled_step(robot: Robot, options: StepOptions) -> CompiledStep:
 
 def kept(known: OrderedDict[K, V], key: K, make: Callable[[], V]) -> V:
     """Return what is known for a key, or make it; the least used is forgotten."""
-    last = next(reversed(known), None)
-    if last == key:
-        return known[key]
+    for last, value in reversed(known.items()):
+        if last is key:  # to compute its hash takes longer
+            return value
+        break
     found = known.pop(key, None)
     known[key] = make() if found is None else found
     while len(known) > KEPT:

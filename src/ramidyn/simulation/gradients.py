@@ -58,6 +58,8 @@ def checked_gradient(
     arguments: CheckedArguments, step: TracedStep, gradient_of: object, wrt: object
 ) -> Gradient | None:
     """Return the gradient that is asked for; None if there is none."""
+    if gradient_of is None and wrt == ():
+        return None
     robot, names = arguments.robot, names_of(wrt)
     if gradient_of is None:
         if names:

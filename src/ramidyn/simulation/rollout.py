@@ -32,7 +32,7 @@ def rollout(
     if out is not None and not isinstance(out, Run):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"out is {out!r}; expected a Run, as rollout returns")
     options["has_tables"] = gradient_of is None  # there is no gradient by a table
-    arguments = repeated_arguments(robot, "rollout", *state, **options)
+    arguments = repeated_arguments(robot, "rollout", state, options)
     compiled = compiled_step(robot, arguments.options)
     gradient = checked_gradient(arguments, compiled.step, gradient_of, wrt)
     steps, every = arguments.steps, arguments.every

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, printable
+from ramidyn.mechanism.state_arrays import is_finite
 from ramidyn.simulation.state import RunState
 
 if TYPE_CHECKING:
@@ -71,12 +72,10 @@ class Run:
         """Indices of the states that are not finite at the end."""
         if not len(self.times):
             return np.zeros(0, dtype=np.intp)
-        ends: list[npt.NDArray[np.bool_]] = [
-            np.isfinite(x[..., -1, :]) for x in (self.q, self.qd)
-        ]
-        if all(end.all() for end in ends):
+        ends = self.q[..., -1, :], self.qd[..., -1, :]
+        if is_finite(ends[0]) and is_finite(ends[1]):
             return np.zeros(0, dtype=np.intp)
-        whole = np.concatenate(ends, axis=-1)
+        whole = np.isfinite(np.concatenate(ends, axis=-1))
         return np.flatnonzero(~np.atleast_2d(whole).all(axis=1))
 
     def __getitem__(self, index: int | slice | npt.ArrayLike) -> Run:

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.compiler import compile
+from ramidyn.concurrency import made_once
+from ramidyn.coordinates.configurations import JointLimits
 from ramidyn.coordinates.coordinates import configuration_labels
 from ramidyn.description.contacts import HardLimit
 from ramidyn.description.forces.fields import unit_on
@@ -84,13 +86,15 @@ def warn_of_passed_limits(run: Run) -> None:
     Of a large run some rows are looked at, the last one always; if one of them is
     beyond, all are.
     """
-    robot, limits = robot_of(run), robot_of(run).limits
-    q = run.q if run.batch is not None else run.q[None]
-    if not q.size:
+    robot = robot_of(run)
+    lower, upper, is_limited = made_once(
+        robot.__dict__, "_passed", lambda: widened(robot.limits)
+    )
+    if not is_limited or not run.q.size:
         return
+    limits, q = robot.limits, run.q if run.batch is not None else run.q[None]
     count = q.shape[0] * q.shape[1]
-    upper, lower = limits.upper + PASSED, limits.lower - PASSED
-    if count <= FEW and not ((q > upper) | (q < lower)).any():
+    if count <= FEW and not np.count_nonzero((q > upper) | (q < lower)):
         return
     rows = q[:, :: -max(1, min(APART, count // FEW), count // MANY)]
     some = np.reshape(np.moveaxis(rows, 2, 0), (q.shape[2], -1))  # a copy
@@ -125,6 +129,12 @@ def warn_of_passed_limits(run: Run) -> None:
         RuntimeWarning,
         stacklevel=4,
     )
+
+
+def widened(limits: JointLimits) -> tuple[Array, Array, bool]:
+    """Return limits that joints may not pass, and whether there are any."""
+    lower, upper = limits.lower - PASSED, limits.upper + PASSED
+    return lower, upper, bool(np.isfinite([lower, upper]).any())
 
 
 def warn_of_overlaps(run: Run, changed: Collection[str] = ()) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,15 @@ import numpy as np
 
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Array, Shape, Signature
-from ramidyn.backend.calls.scan_call import Scanned, Scanner, Timed, Times, timed_view
+from ramidyn.backend.calls.scan_call import (
+    LoopCall,
+    Progress,
+    Scanned,
+    Scanner,
+    Timed,
+    Times,
+    timed_view,
+)
 from ramidyn.backend.runtime.memory_layout import Words, is_table, libm_table
 from ramidyn.errors import ArgumentError, ShapeError, TraceError
 from ramidyn.function import (
@@ -166,25 +174,19 @@ class Scan:
             self._run(inputs, outputs, batch)
         return result
 
-    def run_into(
+    def call(
         self,
-        values: Sequence[object],
-        allocate: Callable[[int | None], Mapping[str, Array]],
-    ) -> None:
-        """Run all steps into new arrays: nothing else has their memory."""
-        arrays, batches = self.read(values)
-        batch = arguments.common_batch(self.signature, batches)
-        new = allocate(batch)
-        if batch != 0:
-            inputs = [
-                self.timed(
-                    self._dense(k, array),
-                    own is not None,
-                    self.has_time(k, array.shape),
-                )
-                for k, (array, own) in enumerate(zip(arrays, batches, strict=True))
-            ]
-            self._run(inputs, [new[name] for name in self.results.output_names], batch)
+        inputs: Sequence[Timed],
+        records: Sequence[Timed],
+        finals: Sequence[Timed],
+        batch: int | None,
+    ) -> LoopCall:
+        """Return the native call of all steps on some arrays."""
+        return self._scanner.call(inputs, records, finals, batch, self.plan.times)
+
+    def progress(self) -> Progress:
+        """Return what shows how far a run is, if it takes long."""
+        return ProgressLine(f"running {self.length:,} steps", "%").percent
 
     def native_loop(self) -> tuple[Scanned, Words]:
         """Return the kernel for batches and the block of all steps, for native callers.
@@ -324,12 +326,9 @@ class Scan:
             shape = self.signature.shape(self.signature.outputs[k][1], batch)
             last = np.empty(shape, self.signature.element)
             finals.append(self.timed(last, is_batch, has_time=False))
-        progress = ProgressLine(f"running {self.length:,} steps", "%")
         recorded = [targets[k] for k in records]
         try:
-            self._scanner.run(
-                inputs, recorded, finals, batch, self.plan.times, progress.percent
-            )
+            self.call(inputs, recorded, finals, batch).run(self.progress)
         finally:  # interrupted or not, what is done is written
             for array, target in zip(outputs, targets, strict=True):
                 if target.array is not array:

@@ -460,7 +460,6 @@ class _Chunk:
             [self._scratch(o) for _, o in owner.scan.plan.carry],
             self.batch,
             Times(segment * count, segment, segment - 1),
-            _silent,
         )
         return kept
 
@@ -495,7 +494,7 @@ class _Chunk:
             ]
         given = [self._timed(x) for x in inputs.values()]
         times = Times(length, 1, 0)
-        scanner.run(given, records, finals, self.batch, times, _silent)
+        scanner.run(given, records, finals, self.batch, times)
         for k, target in targets.items():
             if target.array is not self.outputs[k]:
                 self.outputs[k][...] = target.array
@@ -520,7 +519,6 @@ class _Chunk:
             [self._timed(x) for x in (*carried, *summed)],
             self.batch,
             Times(length, 1, 0),
-            _silent,
         )
 
     def _weights(self, name: str, steps: slice) -> _Rows:
@@ -543,10 +541,6 @@ class _Chunk:
         elif steps.stop == scan.length:
             dense.row(length - 1)[...] = given.array
         return dense
-
-
-def _silent(_done: int, _total: int) -> None:
-    """Say nothing about progress."""
 
 
 def _traced_step(step: Function) -> Program:

@@ -54,7 +54,7 @@ def simulate(
     """Simulate a robot; see `Robot.simulate`."""
     if options["record"] is None:
         options["record"] = usual_records(robot, options["inputs"])
-    arguments = repeated_arguments(robot, "simulate", *state, **options)
+    arguments = repeated_arguments(robot, "simulate", state, options)
     integrator, stabilize = arguments.options.integrator, options["stabilize"]
     only_adaptive = {"times": times, "rtol": rtol, "atol": atol}
     for name, value in only_adaptive.items():

@@ -14,7 +14,7 @@ import pytest
 
 import ramidyn
 from ramidyn import ArgumentError, ModelWarning, ShapeError, TraceError
-from ramidyn.backend.calls.scan_call import Scanner
+from ramidyn.backend.calls.scan_call import LoopCall
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array
 from ramidyn.forces import JointDamper, Motor
@@ -430,13 +430,13 @@ def test_a_run_without_callbacks_enters_native_code_as_often_however_long_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls = [0]
-    original = Scanner.run
+    original = LoopCall.run
 
     def counted(*arguments: Any) -> Any:
         calls[0] += 1
         return original(*arguments)
 
-    monkeypatch.setattr(Scanner, "run", counted)
+    monkeypatch.setattr(LoopCall, "run", counted)
     monkeypatch.setattr(CompiledStep, "is_examined", lambda *_: False)
     found: list[int] = []
     for duration in (1.0, 20.0):

@@ -7,7 +7,7 @@ import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ramidyn.backend.calls.runnable import (
 from ramidyn.backend.runtime.instructions import parallel_moves
 from ramidyn.backend.runtime.memory_layout import (
     IS_TABLE,
+    VIEW_WORDS,
     Kernel,
     TimeLoop,
     Words,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ramidyn.backend.llvm.build import NativeKernel
 
 Kind = Literal["single", "batch"]
+Progress = Callable[[int, int], None]
 Run = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
 )
@@ -48,10 +50,10 @@ class Timed(NamedTuple):
     stride: int
     pace: int
 
-    def words(self, first: int, row: int) -> tuple[int, int, int, int]:
-        """Return the view of states from ``first`` on and steps from ``row`` on."""
-        data = address(self.array) + first * self.stride + row * self.pace
-        return data, self.step, self.stride, self.pace
+    @property
+    def words(self) -> tuple[int, int, int, int]:
+        """The array as native code sees it."""
+        return address(self.array), self.step, self.stride, self.pace
 
 
 def timed_view(
@@ -184,6 +186,18 @@ class Scanner:
             kernel, call, block, (moves, len(moved)), Pace(kernel), keepalive
         )
 
+    def call(
+        self,
+        inputs: Sequence[Timed],
+        records: Sequence[Timed],
+        finals: Sequence[Timed],
+        batch: int | None,
+        times: Times,
+    ) -> LoopCall:
+        """Return the call that runs all steps of some arrays."""
+        scanned = self.scan_kernel("single" if batch is None else "batch")
+        return LoopCall(self, scanned, (inputs, records, finals), batch or 1, times)
+
     def run(
         self,
         inputs: Sequence[Timed],
@@ -191,40 +205,9 @@ class Scanner:
         finals: Sequence[Timed],
         batch: int | None,
         times: Times,
-        progress: Callable[[int, int], None],
     ) -> None:
-        """Run all steps, on several threads if that pays.
-
-        ``progress`` is told (evaluations done, all) by one of the threads.
-        """
-        scanned = self.scan_kernel("single" if batch is None else "batch")
-        part = _ScanPart(self, scanned, inputs, records, finals, times, [])
-        count = batch or 1
-        work = count * times.length // chunk_of(scanned.kernel)
-        lanes = scanned.kernel.lanes
-        parts = max(1, min(self._step.threads, work, -(-count // lanes)))
-        share = -(-count // (parts * lanes)) * lanes
-        tasks = [
-            functools.partial(
-                part.run,
-                first,
-                min(share, count - first),
-                progress if first == 0 else None,
-            )
-            for first in range(0, count, share)
-        ]
-        if any(run_all(tasks, part.stop)):
-            raise MemoryError
-
-    def steps(
-        self, scanned: Scanned, views: Sequence[int], count: int, times: Times, at: int
-    ) -> int:
-        """Run some steps of some states."""
-        block, viewed = self.loop_block(scanned, times, at), words(views)
-        kernel = ctypes.addressof(scanned.block)
-        return scanned.run(
-            kernel, ctypes.addressof(viewed), count, ctypes.addressof(block)
-        )
+        """Run all steps."""
+        self.call(inputs, records, finals, batch, times).run()
 
     def loop_block(self, scanned: Scanned, times: Times, at: int = 0) -> Words:
         """Return the block of some steps, from one on."""
@@ -237,43 +220,102 @@ class Scanner:
         block[TimeLoop.N_MOVES] = scanned.moves[1]
         return block
 
-    def carried_from(
-        self, inputs: Sequence[Timed], finals: Sequence[Timed]
-    ) -> list[Timed]:
-        """Return the inputs of a step that goes on with the last results."""
-        found = list(inputs)
-        for k, (i, _) in enumerate(self._carry):
-            found[i] = finals[k]
-        return found
+    @property
+    def threads(self) -> int:
+        """How many may share a run."""
+        return self._step.threads
+
+    @property
+    def carried(self) -> list[int]:
+        """The inputs that go on with the last results, in the order of those."""
+        return [i for i, _ in self._carry]
 
 
-@dataclass(frozen=True)
-class _ScanPart:
-    """A run that is shared by threads, each with states of its own."""
+@final
+class LoopCall:
+    """The steps of some arrays, in native code, as often as is asked for.
 
-    scanner: Scanner
-    scanned: Scanned
-    inputs: Sequence[Timed]
-    records: Sequence[Timed]
-    finals: Sequence[Timed]
-    times: Times
-    stop: list[None]
+    ``views`` has four words for each array: where it is, and its strides. To run with
+    arrays that are laid out alike, only the first of them changes.
+    """
 
-    def run(
-        self, first: int, count: int, progress: Callable[[int, int], None] | None
+    def __init__(
+        self,
+        scanner: Scanner,
+        scanned: Scanned,
+        arrays: tuple[Sequence[Timed], Sequence[Timed], Sequence[Timed]],
+        count: int,
+        times: Times,
+    ) -> None:
+        self._scanner, self._scanned = scanner, scanned
+        self._counts = tuple(map(len, arrays))
+        self._count, self._times = count, times
+        timed = [x for ones in arrays for x in ones]
+        self.views: Words = words([w for x in timed for w in x.words])
+        self.arrays: list[Array | None] = [x.array for x in timed]
+        """they must outlive the call, unless views say otherwise"""
+        self._loop = scanner.loop_block(scanned, times)
+        self._call = (
+            ctypes.addressof(scanned.block),
+            ctypes.addressof(self.views),
+            count,
+            ctypes.addressof(self._loop),
+        )
+
+    def run(self, progress: Callable[[], Progress] | None = None) -> None:
+        """Run all steps, on several threads if that pays.
+
+        If that takes long, one of the threads tells what ``progress`` returns how many
+        evaluations are done, and how many there are.
+        """
+        scanned, count, length = self._scanned, self._count, self._times.length
+        lanes, threads, parts = scanned.kernel.lanes, self._scanner.threads, 1
+        if threads > 1:
+            work = count * length // chunk_of(scanned.kernel)
+            parts = max(1, min(threads, work, -(-count // lanes)))
+        if parts == 1 and count * length <= scanned.pace.states:
+            if scanned.run(*self._call):
+                raise MemoryError
+            return
+        share = -(-count // (parts * lanes)) * lanes
+        stop: list[None] = []
+        told = None if progress is None else progress()
+        tasks = [
+            functools.partial(
+                self._part,
+                first,
+                min(share, count - first),
+                told if first == 0 else None,
+                stop,
+            )
+            for first in range(0, count, share)
+        ]
+        if any(run_all(tasks, stop)):
+            raise MemoryError
+
+    def _part(
+        self,
+        first: int,
+        count: int,
+        progress: Progress | None,
+        stop: list[None],
     ) -> int:
         """Run all steps of some states, slice by slice, until ``stop`` has an entry.
 
         ctypes releases the GIL. Between two slices Python's main thread handles
         signals. A slice is many groups with all steps, or one group with some.
         """
-        length, pace, least = self.times.length, self.scanned.pace, self.scanned.least
+        length, pace, least = (
+            self._times.length,
+            self._scanned.pace,
+            self._scanned.least,
+        )
         total, start, end = count * length, first, first + count
-        while first < end and not self.stop:
+        while first < end and not stop:
             some = max(least, pace.states // length // least * least)
             some = min(end - first, some)
             at = 0
-            while at < length and not self.stop:
+            while at < length and not stop:
                 steps = min(length - at, max(1, pace.states // some))
                 begin = time.perf_counter()
                 if self._slice(first, some, at, steps):
@@ -287,17 +329,74 @@ class _ScanPart:
 
     def _slice(self, first: int, count: int, at: int, steps: int) -> int:
         """Run some steps of some states."""
-        inputs = self.inputs
+        views, (inputs, records, finals) = list(self.views), self._counts
         if at > 0:
-            inputs = self.scanner.carried_from(inputs, self.finals)
-        row = self.times.row(at)
-        views = [w for one in inputs for w in one.words(first, at)]
-        views += [w for one in self.records for w in one.words(first, row)]
-        views += [w for one in self.finals for w in one.words(first, 0)]
-        times = self.times
+            for k, i in enumerate(self._scanner.carried, inputs + records):
+                views[4 * i : 4 * i + 4] = views[4 * k : 4 * k + 4]
+        rows = [at] * inputs + [self._times.row(at)] * records + [0] * finals
+        for k, row in enumerate(rows):
+            _, _, stride, pace = views[4 * k : 4 * k + 4]
+            views[4 * k] += first * stride + row * pace
+        times = self._times
         if steps != times.length:
             times = replace(times, length=steps)
-        return self.scanner.steps(self.scanned, views, count, times, at)
+        block, viewed = self._scanner.loop_block(self._scanned, times, at), words(views)
+        return self._scanned.run(
+            self._call[0], ctypes.addressof(viewed), count, ctypes.addressof(block)
+        )
+
+
+@final
+class MovableCalls:
+    """Calls one after the other, whose arrays lie elsewhere each time.
+
+    Args:
+        calls: of the models.
+        models: arrays that share no memory, laid out as those of each run.
+    """
+
+    def __init__(self, calls: Sequence[LoopCall], models: Sequence[Array]) -> None:
+        self._calls = calls
+        self._places: list[list[tuple[Words, int, int]]] = []
+        """of each array: words that say where it is, and how far from its start"""
+        spans = [(address(x), *_extent(x)) for x in models]
+        for start, low, high in spans:
+            found = [
+                (call, k)
+                for call in calls
+                for k, at in enumerate(call.views[::VIEW_WORDS])
+                if low <= at - start < high
+            ]
+            for call, k in found:
+                call.arrays[k] = None
+            own = [(call.views, VIEW_WORDS * k) for call, k in found]
+            self._places.append([(v, k, v[k] - start) for v, k in own])
+
+    def run(
+        self, arrays: Sequence[Array], progress: Callable[[], Progress] | None = None
+    ) -> None:
+        """Run all calls on the arrays."""
+        for array, places in zip(arrays, self._places, strict=True):
+            start = address(array)
+            for views, word, offset in places:
+                views[word] = start + offset
+        for call in self._calls:
+            call.run(progress)
+
+
+def array_like(array: Array) -> Array:
+    """Return a new array with the same shape and strides."""
+    low, high = _extent(array)
+    memory = np.empty(max(1, high - low), np.uint8)
+    return np.ndarray(array.shape, array.dtype, memory, -low, array.strides)
+
+
+def _extent(array: Array) -> tuple[int, int]:
+    """Return the bytes of an array, from the first of its first element on."""
+    if not array.size:
+        return 0, 0
+    ends = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    return sum(min(0, x) for x in ends), sum(max(0, x) for x in ends) + array.itemsize
 
 
 def _slots(signature: Signature, outputs: Sequence[int]) -> list[Sequence[int]]:
