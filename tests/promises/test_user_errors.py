@@ -120,6 +120,10 @@ def test_too_many_arguments_are_counted() -> None:
         "robot.pose takes at most 2 arguments by position (q, frame); 3 were given"
     ):
         robot.pose(Q, "body1", "world")
+    with argument_error(
+        "robot.mass_matrix takes at most 1 argument by position (q); 2 were given"
+    ):
+        robot.mass_matrix(Q, Q)
     with argument_error("robot.bias_forces got 'qd' twice: by position and by name"):
         robot.bias_forces(Q, Q, qd=Q)
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ramidyn.backend.calls.result_memory import empty
 from ramidyn.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS, ArrayField
-from ramidyn.errors import ArgumentError, ShapeError, close_matches
+from ramidyn.errors import ArgumentError, ShapeError, close_matches, counted_noun
 
 DATA_OFFSET = int(ArrayField.DATA)
 Array = npt.NDArray[Any]
@@ -113,8 +113,9 @@ class Parameters:
         if count > len(self.positional):
             listed = ", ".join(self.positional) or "none"
             raise ArgumentError(
-                f"{self.called} takes at most {len(self.positional)} arguments by "
-                f"position ({listed}); {count} were given"
+                f"{self.called} takes at most "
+                f"{counted_noun(len(self.positional), 'argument')} by position "
+                f"({listed}); {count} were given"
             )
         bound = dict(zip(self.positional, values[:count], strict=False))
         for name, value in zip(names, values[count:], strict=True):
