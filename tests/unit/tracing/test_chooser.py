@@ -18,7 +18,7 @@ from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.symbolic.program import Program
 from ramidyn.tracing import chooser
-from ramidyn.tracing.chooser import algorithm_of, choose
+from ramidyn.tracing.chooser import algorithm_of, choose, with_cheapest_frames
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Quantity, quantity
 
@@ -85,6 +85,26 @@ def test_parts_of_others_must_be_nearer(
 ) -> None:
     found = algorithm_of(rivals(*sizes), ROBOT.model, ROBOT.conventions)
     assert found == winner
+
+
+@pytest.mark.parametrize(
+    ("of_products", "is_placed"),
+    [
+        (3690, True),  # 1.017 as traced, and cheaper once simplified
+        (3720, False),  # 1.022
+    ],
+)
+def test_body_frames_must_be_nearer_still(of_products: int, is_placed: bool) -> None:
+    @quantity("q", "qd", algorithms=("aba",))
+    def dynamics(context: Context, algorithm: str = "auto") -> Any:
+        assert algorithm == "aba"
+        rival = rivals(5400, 600, of_products)
+        is_file = context.model is ROBOT.model
+        return rival("plain" if is_file else "reducible").of(context)
+
+    known = {"forward_dynamics": dynamics}
+    found = with_cheapest_frames(ROBOT.model, ROBOT.conventions, known)
+    assert (found is not ROBOT.model) == is_placed
 
 
 def counted(
