@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import final
 
 from ramidyn.backend.llvm.frames import (
@@ -38,7 +39,9 @@ class Placement:
         self.program = program
         self.schedule_of = schedule
         self.calls: list[Expr] = program.calls
-        _insert_all_conditions(segments, program)
+        conditions = [e for e in program.order if isinstance(e, Condition)]
+        self.has_conditions: bool = bool(conditions)
+        _insert_all_conditions(segments, conditions)
         for k, segment in enumerate(segments):
             if not segment and self._needs_cut(k):
                 segment.append(Cut("start", []))
@@ -77,8 +80,10 @@ class Placement:
         """Find the parts that make each value, and the last that use it."""
         for k, part in enumerate(self.parts):
             if isinstance(part, Cut):
-                made = [e for e in part.order if not isinstance(e, Condition)]
-                used = [a for e in part.order for a in e.args]
+                made = part.order
+                if self.has_conditions:
+                    made = [e for e in made if not isinstance(e, Condition)]
+                used = arguments_of(part.order)
             else:
                 made = self.results_of[part]
                 used = [a for a in part.args if not self._is_near(a, part)]
@@ -182,15 +187,16 @@ class Placement:
         """Give values that later parts need slots, used again when they die."""
         free: list[int] = []
         dying: dict[int, list[int]] = {}
+        made_in, last_used = self.made_in.get, self.last_used.get
         for k, part in enumerate(self.parts):
             free.extend(dying.pop(k, ()))
             if isinstance(part, Cut):
-                made = [e for e in part.order if self.made_in.get(e) == k]
+                made = part.order
             else:
                 made = self.results_of[part] if part in moved else []
                 free.sort(reverse=True)  # neighbors are moved together
-            for e in made:
-                if e in self.slot_of or self.last_used.get(e, k) <= k:
+            for e in [e for e in made if last_used(e, k) > k]:
+                if e in self.slot_of or made_in(e) != k:
                     continue
                 if free:
                     slot = free.pop()
@@ -203,21 +209,18 @@ class Placement:
 
     def _load_and_store(self, k: int, cut: Cut) -> None:
         """List what a cut reads, and what it writes for others."""
-        for e in cut.order:
-            if self.made_in.get(e) == k and e in self.slot_of:
-                cut.stores.append((e, self.slot_of[e]))
-            needed = e.args
-            if e.op in ("sin", "cos"):
-                needed = (*needed, *(terms_of(e.args[0]) or ()))
-            for a in needed:
-                if a in cut.loads:
-                    continue
-                if a.op == "input":
-                    is_address = _has_no_slot(a)
-                    at = self.offsets[a.value[0]]
-                    cut.loads[a] = at if is_address else self._slot(a)
-                elif a.args and self.made_in.get(a, k) != k:
-                    cut.loads[a] = self.slot_of[a]
+        slot_of, made_in = self.slot_of, self.made_in.get
+        cut.stores += [(e, slot_of[e]) for e in cut.order if e in slot_of]
+        needed = dict.fromkeys(arguments_of(cut.order))
+        for a in [e.args[0] for e in cut.order if e.op in ("sin", "cos")]:
+            needed.update(dict.fromkeys(terms_of(a) or ()))
+        for a in needed:
+            if a.args:
+                if made_in(a, k) != k:
+                    cut.loads[a] = slot_of[a]
+            elif a.op == "input":
+                is_address = _has_no_slot(a)
+                cut.loads[a] = self.offsets[a.value[0]] if is_address else self._slot(a)
 
     def _arguments(
         self, call: Expr, given: dict[int, Expr], there: dict[int, Expr]
@@ -238,13 +241,19 @@ class Placement:
                 yield self._slot(a), target
 
 
+def arguments_of(operations: list[Expr]) -> Iterator[Expr]:
+    """Return the arguments of operations, in their order."""
+    return chain.from_iterable([e.args for e in operations])
+
+
 def _has_no_slot(e: Expr) -> bool:
     """Return whether a value is nowhere in the workspace before it is used."""
     return e.op == "const" or (e.op == "input" and is_table(e.value[0]))
 
 
-def _insert_all_conditions(segments: list[list[Cut]], program: Program) -> None:
-    conditions = [e for e in program.order if isinstance(e, Condition)]
+def _insert_all_conditions(
+    segments: list[list[Cut]], conditions: list[Condition]
+) -> None:
     place: dict[Expr, int] = {c: i for i, c in enumerate(conditions)}
     if place:
         for cut in (cut for segment in segments for cut in segment):

@@ -15,19 +15,15 @@ A program that calls others is cut where it calls: cuts and calls are instructio
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
+import numpy as np
 
 from ramidyn.backend.llvm.frames import Cut, Schedule
+from ramidyn.backend.llvm.orders import WORTH, Numbers, Operations
 from ramidyn.backend.llvm.placement import Placement
-from ramidyn.symbolic.expr import Condition, Expr
+from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import Program
 
 SMALLEST, LARGEST = 400, 1000
-REACH = 24
-"""Operations after which a value that is not used has left the registers."""
-WORTH = 0.975
-"""Fraction of memory accesses that another order must reach to be used."""
 
 
 def schedule(program: Program) -> Schedule:
@@ -38,35 +34,34 @@ def schedule(program: Program) -> Schedule:
     """
     if program.calls:
         return _with_calls(program)
-    operations = [e for e in program.order if e.args]
-    best = _plan(operations, program)
-    if len(best.functions) == 1:
-        return best
-    far, results = _far(operations), set(program.results)
-    least = WORTH * (far + best.traffic)
-    for order in (_by_need(operations, results), _depth_first(operations, results)):
-        memory = _far(order)
-        if memory < least:
-            plan = _plan(order, program)
-            memory += plan.traffic
+    operations = Operations([e for e in program.order if e.args], set(program.results))
+    order = operations.as_traced()
+    best = _cut(operations, order)
+    if len(best) > 1:
+        constants = len({e for e in program.results if e.op == "const"})
+        least = WORTH * (
+            operations.far(order)[0] + operations.traffic(best) + constants
+        )
+        for order in (operations.by_need(), operations.depth_first()):
+            memory = operations.far(order)[0] + constants
             if memory < least:
-                best, least = plan, memory
-    return best
+                cuts = _cut(operations, order)
+                memory += operations.traffic(cuts)
+                if memory < least:
+                    best, least = cuts, memory
+    cuts = _as_cuts(best, operations, program)
+    return Placement([cuts], program, schedule).schedule()
 
 
-def _plan(operations: list[Expr], program: Program) -> Schedule:
-    """Return the cuts of operations in this order."""
-    return Placement([_cuts(operations, program)], program, schedule).schedule()
-
-
-def _cuts(operations: list[Expr], program: Program) -> list[Cut]:
-    """Return operations in cuts."""
-    # A condition is made again in each cut that asks for it: no slot holds a truth.
-    operations = [e for e in operations if not isinstance(e, Condition)]
-    return [
-        Cut(program.regions[part[0].region] if part else "start", part)
-        for part in _cut(_angles_first(operations))
-    ]
+def _as_cuts(
+    parts: list[Numbers], operations: Operations, program: Program
+) -> list[Cut]:
+    cuts: list[Cut] = []
+    for part in parts:
+        order: list[Expr] = [operations.all[k] for k in part.tolist()]
+        name = program.regions[order[0].region] if order else "start"
+        cuts.append(Cut(name, order))
+    return cuts
 
 
 def _with_calls(program: Program) -> Schedule:
@@ -92,149 +87,40 @@ def _with_calls(program: Program) -> Schedule:
         wanted.update(
             a for e in segment for a in e.args if needed_by.get(a, len(calls)) != k
         )
-    cuts = [_cuts(_nearest(s, wanted), program) if s else [] for s in segments]
+    cuts = [_nearest(Operations(s, wanted), program) if s else [] for s in segments]
     return Placement(cuts, program, schedule).schedule()
 
 
-def _nearest(operations: list[Expr], wanted: set[Expr]) -> list[Expr]:
-    """Return operations in the order in which the fewest values go through memory."""
-    if len(operations) <= LARGEST:
-        return operations
-    least, best = WORTH * _far(operations), operations
-    for order in (_by_need(operations, wanted), _depth_first(operations, wanted)):
-        far = _far(order)
-        if far < least:
-            least, best = far, order
-    return best
+def _nearest(operations: Operations, program: Program) -> list[Cut]:
+    """Return the cuts of the order in which the fewest values go through memory."""
+    best = operations.as_traced()
+    if len(best) > LARGEST:
+        least = WORTH * operations.far(best)[0]
+        for order in (operations.by_need(), operations.depth_first()):
+            far = operations.far(order)[0]
+            if far < least:
+                least, best = far, order
+    return _as_cuts(_cut(operations, best), operations, program)
 
 
-def _by_need(operations: list[Expr], results: set[Expr]) -> list[Expr]:
-    """Put each step of the trace just before the first one that needs it.
+def _cut(operations: Operations, order: Numbers) -> list[Numbers]:
+    """Cut where few values live, preferably where a region of the trace begins.
 
-    So a limb goes out and back before the next one does, and what it made on the way
-    out is used while it is near. A step is a run of operations of one region; inside,
-    it is in the order of the trace or depth first.
+    Conditions are left out: no slot holds a truth, so each cut makes those that it asks
+    for.
     """
-    steps = [list(run) for _, run in groupby(operations, lambda e: e.region)]
-    made_in = {e: k for k, step in enumerate(steps) for e in step}
-    wanted = set(results)
-    needs: list[list[int]] = []
-    for k, step in enumerate(steps):
-        other = {a for e in step for a in e.args if made_in.get(a, k) != k}
-        wanted |= other
-        needs.append(sorted({made_in[a] for a in other}))
-    needed = {d for found in needs for d in found}
-    waiting = [k for k in reversed(range(len(steps))) if k not in needed]
-    done: dict[int, None] = {}
-    while waiting:
-        missing = [d for d in reversed(needs[waiting[-1]]) if d not in done]
-        if missing:
-            waiting.extend(missing)
-        else:
-            done[waiting.pop()] = None
-    order: list[Expr] = []
-    for k in done:
-        deep = _depth_first(steps[k], wanted)
-        order += deep if _far(deep) < WORTH * _far(steps[k]) else steps[k]
-    return order
-
-
-def _depth_first(operations: list[Expr], wanted: set[Expr]) -> list[Expr]:
-    """Put what a wanted value needs before it, and nothing else."""
-    left = set(operations)
-    order: list[Expr] = []
-    for root in operations:
-        stack = [root] if root in wanted else []
-        while stack:
-            missing = [a for a in reversed(stack[-1].args) if a in left]
-            if missing and stack[-1] in left:
-                stack.extend(missing)
-                continue
-            e = stack.pop()
-            if e in left:
-                left.remove(e)
-                order.append(e)
-    return order
-
-
-def _far(operations: Iterable[Expr]) -> int:
-    """Return about how many operands come from memory, and values go there."""
-    seen: dict[Expr, int] = {}
-    kept: set[Expr] = set()
-    loads = 0
-    for k, e in enumerate(operations):
-        for a in e.args:
-            before = seen.get(a)
-            if before is None or k - before > REACH:
-                loads += 1
-                if before is not None and a.args:
-                    kept.add(a)
-            seen[a] = k
-        seen[e] = k
-    return loads + len(kept)
-
-
-def _angles_first(operations: list[Expr]) -> list[Expr]:
-    """Put sines and cosines of inputs in front, and each sine beside its cosine.
-
-    They are function calls, at which no value survives in a register.
-    """
-    twins: dict[Expr, list[Expr]] = {}
-    for e in operations:
-        if e.op in ("sin", "cos"):
-            twins.setdefault(e.args[0], []).append(e)
-    if not twins:
-        return operations
-    early = [e for x, pair in twins.items() if x.op == "input" for e in pair]
-    done = set(early)
-    order = early
-    for e in operations:
-        if e in done:
-            continue
-        group = twins[e.args[0]] if e.op in ("sin", "cos") else (e,)
-        for g in group:
-            done.add(g)
-            order.append(g)
-    return order
-
-
-def _cut(operations: list[Expr]) -> list[list[Expr]]:
-    """Cut where few values live, preferably where a region of the trace begins."""
-    n = len(operations)
+    order = operations.angles_first(order[~operations.is_condition[order]])
+    n = len(order)
     if n <= LARGEST:
-        return [operations]
-    alive = _live_values(operations)
-    parts: list[list[Expr]] = []
+        return [order]
+    same_region = np.diff(operations.region[order], prepend=-1, append=-1) == 0
+    crossing = operations.alive(order) * np.where(same_region, 1.25, 1.0)
+    parts: list[Numbers] = []
     start = 0
     while n - start > LARGEST:
         # Leave the last two parts even rather than one of them tiny.
-        latest = min(start + LARGEST, n - SMALLEST)
-        candidates = range(start + SMALLEST, latest + 1)
-        best = min(candidates, key=lambda i: _crossing(i, alive, operations))
-        parts.append(operations[start:best])
+        earliest, latest = start + SMALLEST, min(start + LARGEST, n - SMALLEST)
+        best = earliest + int(np.argmin(crossing[earliest : latest + 1]))
+        parts.append(order[start:best])
         start = best
-    parts.append(operations[start:])
-    return parts
-
-
-def _crossing(i: int, alive: list[int], operations: list[Expr]) -> float:
-    same_region = operations[i].region == operations[i - 1].region
-    return alive[i] * (1.25 if same_region else 1.0)
-
-
-def _live_values(operations: list[Expr]) -> list[int]:
-    """Return how many values made before operation i are needed at i or later."""
-    last: dict[Expr, int] = {}
-    for i, e in enumerate(operations):
-        for a in e.args:
-            last[a] = i
-    alive = [0] * (len(operations) + 1)
-    for i, e in enumerate(operations):
-        if e in last:
-            alive[i + 1] += 1
-            alive[last[e] + 1 if last[e] + 1 < len(alive) else -1] -= 1
-    total = 0
-    for i, change in enumerate(alive):
-        total += change
-        alive[i] = total
-    return alive
+    return [*parts, order[start:]]

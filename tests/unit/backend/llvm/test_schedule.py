@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from ramidyn.backend.llvm import orders
 from ramidyn.backend.llvm import schedule as scheduling
 from ramidyn.backend.llvm.frames import Schedule
+from ramidyn.backend.llvm.orders import Operations
 from ramidyn.backend.llvm.schedule import LARGEST, SMALLEST, schedule
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic import functions
@@ -85,6 +87,47 @@ def test_a_schedule_computes_the_program(recipe: Recipe, seed: int, tiny: bool) 
     assert_same(run(plan, program, values), evaluate(program, values))
 
 
+def operations_of(program: Program) -> Operations:
+    operations = [e for e in program.order if e.args]
+    return Operations(operations, set(program.results))
+
+
+@settings(max_examples=100, deadline=None)
+@given(recipe=recipes())
+def test_traffic_is_what_cuts_read_and_write(recipe: Recipe) -> None:
+    program = lower(simplify(recipe.program()))
+    found = operations_of(program)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scheduling, "SMALLEST", 3)
+        patch.setattr(scheduling, "LARGEST", 9)
+        patch.setattr(Operations, "by_need", Operations.as_traced)
+        patch.setattr(Operations, "depth_first", Operations.as_traced)
+        plan = schedule(program)
+        cuts = scheduling._cut(found, found.as_traced())
+    constants = {e for e in program.results if e.op == "const"}
+    assert found.traffic(cuts) + len(constants) == plan.traffic
+
+
+@settings(max_examples=50, deadline=None)
+@given(recipe=recipes(), reach=st.integers(0, 8))
+def test_far_counts_values_that_left_the_registers(recipe: Recipe, reach: int) -> None:
+    found = operations_of(recipe.program())
+    assume(found.all)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "REACH", reach)
+        for order in (found.as_traced(), found.by_need(), found.depth_first()):
+            touched: dict[Expr, int] = {}
+            loads, kept = 0, set[Expr]()
+            for k, e in enumerate(found.all[i] for i in order):
+                for a in e.args:
+                    if a not in touched or k - touched[a] > reach:
+                        loads += 1
+                        kept |= {a} if a in touched and a.args else set()
+                    touched[a] = k
+                touched[e] = k
+            assert found.far(order).tolist() == [loads + len(kept)]
+
+
 @pytest.mark.parametrize(
     "operations", [4000, pytest.param(12_000, marks=pytest.mark.slow)]
 )
@@ -155,8 +198,9 @@ def test_a_limb_goes_out_and_back_before_the_next() -> None:
 
     program = trace(f, {"x": limbs})
     plan = schedule(program)
-    in_turn = [e for e in program.order if e.args]
-    assert plan.traffic < 0.2 * scheduling._plan(in_turn, program).traffic
+    found = operations_of(program)
+    in_turn = scheduling._cut(found, found.as_traced())
+    assert plan.traffic < 0.2 * found.traffic(in_turn)
     values = {"x": np.linspace(0.1, 0.2, limbs)}
     assert_same(run(plan, program, values), evaluate(program, values))
 
