@@ -17,14 +17,17 @@ import importlib
 import os
 import sys
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Generic, TypeVar, final, overload
 from weakref import WeakSet
 
+K = TypeVar("K")
 T = TypeVar("T")
+KEPT = 16
+"""values that `kept` keeps"""
 
 
 def _refuse_subinterpreters() -> None:
@@ -96,6 +99,19 @@ def made_once(store: dict[Any, T], key: Any, make: Callable[[], T]) -> T:
             if key not in store:  # another thread may have made it while we waited
                 store[key] = make()
     return store[key]
+
+
+def kept(known: OrderedDict[K, T], key: K, make: Callable[[], T]) -> T:
+    """Return what is known for a key, or make it; the least used is forgotten."""
+    for last, value in reversed(known.items()):
+        if last is key:  # to compute its hash takes longer
+            return value
+        break
+    found = known.pop(key, None)
+    known[key] = value = make() if found is None else found
+    while len(known) > KEPT:
+        known.popitem(last=False)
+    return value
 
 
 @final

@@ -10,7 +10,7 @@ import pytest
 
 import ramidyn
 from ramidyn import math
-from ramidyn.simulation import scan_derivatives
+from ramidyn.simulation import backward_pass
 
 LENGTH = 12
 WRT = ("q", "qd", "u", "k")
@@ -115,8 +115,8 @@ def test_a_tape_in_segments_gives_the_same_gradients(
     run, given = made(every), arrays(rng, batch)
     weights = [rng.normal(size=y.shape) for y in run(*given)]
     whole = run.vjp(WRT)(*given, 0.1, *weights)
-    monkeypatch.setattr(scan_derivatives, "MOST", 1)
-    monkeypatch.setattr(scan_derivatives, "CACHED", 1)
+    monkeypatch.setattr(backward_pass, "MOST", 1)
+    monkeypatch.setattr(backward_pass, "CACHED", 1)
     parts = run.vjp(WRT)(*given, 0.1, *weights)
     for one, other in zip(whole, parts, strict=True):
         assert np.array_equal(one, other)

@@ -314,7 +314,7 @@ def _call_key(
 
 def _hashable_key(key: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return a key with what lists and dictionaries contain; None if it may change."""
-    found = tuple(map(_value_key, key))
+    found = tuple([_value_key(x) if type(x) in (dict, list) else x for x in key])
     try:
         hash(found)
     except TypeError:  # inputs and parameters may have arrays

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from ramidyn.backend.calls.result_memory import empty
 from ramidyn.backend.runtime.memory_layout import LARGE
-from ramidyn.concurrency import made_once
+from ramidyn.concurrency import kept, made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ShapeError
 from ramidyn.function import signature_of
@@ -27,11 +26,6 @@ from ramidyn.simulation.traced_step import StepOptions, TracedStep
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
-
-K = TypeVar("K")
-V = TypeVar("V")
-KEPT = 16
-"""compiled steps of a robot that are kept, and lengths of each"""
 
 
 @final
@@ -111,7 +105,7 @@ class CompiledStep:
             ready.run(inputs, arrays, last)
         else:
             ready.run_into(inputs, arrays, last)
-        if ready.is_small:
+        if ready.is_small and None not in key:
             pool.append(ready)
         times = self.times(given, steps // every + 1, every)
         return self.finished(given, times, arrays, last, is_whole=True)
@@ -143,8 +137,8 @@ class CompiledStep:
         backward = self.vjp(steps, every, gradient)
         weights = [gradient.of[n] for n in backward.of]
         _, found = backward.run(inputs, weights, allocate)
-        run = self.finished(given, self.times(given, rows, every), arrays, last)
-        return replace(run, gradients=gradient.by_name(step, found))
+        gradients, times = gradient.by_name(step, found), self.times(given, rows, every)
+        return self.finished(given, times, arrays, last, gradients=gradients)
 
     def _results(
         self, shapes: Mapping[str, tuple[int, ...]], size: int, out: Run | None
@@ -195,6 +189,7 @@ class CompiledStep:
         arrays: dict[str, Array],
         last: Mapping[str, Array],
         is_whole: bool = False,
+        gradients: Mapping[str, Array] | None = None,
     ) -> Run:
         """Return the run of all rows; the last of q and q̇ is written here.
 
@@ -211,7 +206,7 @@ class CompiledStep:
         further = {n: arrays[n] for n, _ in o.record}
         robot, q, qd = self.step.robot, arrays["q"], arrays["qd"]
         end = self._end(given, last, q.shape)
-        return Run(robot, times, q, qd, further, totals, {}, end, {})
+        return Run(robot, times, q, qd, further, totals, {}, end, gradients or {})
 
     def _end(
         self,
@@ -272,16 +267,3 @@ def compiled_step(robot: Robot, options: StepOptions) -> CompiledStep:
         robot.__dict__, "_rollouts", OrderedDict[StepOptions, CompiledStep]
     )
     return kept(known, options, lambda: CompiledStep(TracedStep(robot, options)))
-
-
-def kept(known: OrderedDict[K, V], key: K, make: Callable[[], V]) -> V:
-    """Return what is known for a key, or make it; the least used is forgotten."""
-    for last, value in reversed(known.items()):
-        if last is key:  # to compute its hash takes longer
-            return value
-        break
-    found = known.pop(key, None)
-    known[key] = make() if found is None else found
-    while len(known) > KEPT:
-        known.popitem(last=False)
-    return known[key]

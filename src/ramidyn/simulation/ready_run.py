@@ -27,9 +27,12 @@ MOST_COPIED = 2**20
 
 
 def layout_of(value: object, element: np.dtype[Any]) -> object:
-    """Return what the calls of a run depend on: shape, and strides if it is read."""
+    """Return the shape of an input, and its strides if it is read where it is.
+
+    None if it is neither an array nor a number.
+    """
     if type(value) is not np.ndarray:
-        return type(value)
+        return () if isinstance(value, (float, int)) else None
     if value.dtype is element and value.flags.aligned:
         return value.shape, value.strides
     return value.shape

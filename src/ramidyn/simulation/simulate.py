@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.concurrency import made_once
+from ramidyn.concurrency import kept, made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.simulation.actions import EXTERNAL
@@ -24,7 +24,7 @@ from ramidyn.simulation.arguments import (
     checked_times,
     repeated_arguments,
 )
-from ramidyn.simulation.compiled_step import CompiledStep, compiled_step, kept
+from ramidyn.simulation.compiled_step import CompiledStep, compiled_step
 from ramidyn.simulation.controlled import controlled, controller_actions
 from ramidyn.simulation.events import events_of_rows
 from ramidyn.simulation.run import Run, selected_rows

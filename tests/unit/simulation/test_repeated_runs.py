@@ -164,3 +164,71 @@ def test_a_run_may_be_written_into_rows_that_are_apart() -> None:
     found = robot.rollout(q, steps=STEPS, out=big[::2], **GIVEN)
     assert_equal(found, expected)
     np.testing.assert_array_equal(big.q[::2], expected.q)
+
+
+def cost_of(q: Any, qd: Any, tau: Any) -> Any:
+    return q @ q + 0.1 * (qd @ qd) + 0.01 * (tau @ tau)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("lead", [(), (5,)])
+@pytest.mark.parametrize("has_rows", [False, True])
+def test_a_repeated_gradient_reads_its_own_arrays(
+    layout: str, lead: tuple[int, ...], has_rows: bool
+) -> None:
+    robot, change = make(), LAYOUTS[layout]
+    for seed in range(3):
+        q, qd = (change(numbers(seed + 7 * k, *lead, 3)) for k in range(2))
+        tau = change(numbers(seed, *lead, STEPS, 3))
+        rows = numbers(seed + 9, *lead, STEPS + 1, 3)
+        given: dict[str, Any] = {
+            **GIVEN,
+            "total": {"cost": cost_of},
+            "gradient_of": {"cost": 1.0 + seed, "q": rows} if has_rows else "cost",
+            "wrt": ["q", "qd", "tau", "dt"],
+        }
+        dense = [np.array(x, dtype=float) for x in (q, qd, tau)]
+        found, expected = (
+            robot.rollout(q, qd, tau, **given),
+            make().rollout(*dense, **given),
+        )
+        assert_equal(found, expected)
+        for name in given["wrt"]:
+            np.testing.assert_array_equal(
+                found.gradients[name], expected.gradients[name]
+            )
+
+
+def test_one_array_in_place_of_several_is_not_remembered_by_gradients() -> None:
+    step = ramidyn.kernel(
+        lambda x, a, b: {"x": a * x + b}, {"x": 3, "a": 3, "b": 3}, name="step"
+    )
+    back = ramidyn.scan(step, carry=["x"], length=4, record=()).vjp(["x", "a", "b"])
+    x, a, b, w = numbers(0, 4, 3)
+    for values in (
+        (x, x, x, x),
+        (x, a, b, w),
+        (b, b, a, w),
+        ([1, 2, 3], a, b, [1] * 3),
+    ):
+        again = ramidyn.scan(step, carry=["x"], length=4, record=()).vjp(back.wrt)
+        copies = [np.array(v, dtype=float) for v in values]
+        for found, expected in zip(back(*values), again(*copies), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_threads_repeat_a_gradient_at_the_same_time() -> None:
+    robot, given = make(), {**GIVEN, "total": {"cost": cost_of}, "wrt": "tau"}
+    given["gradient_of"] = "cost"
+    starts, tau = numbers(0, 64, 2, 3), numbers(1, 20, 3)
+
+    def gradient(start: Any) -> Any:
+        runs = [robot.rollout(*start, tau, **given) for _ in range(5)]
+        return [run.gradients["tau"] for run in runs]
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(gradient, starts))
+    for start, own in zip(starts, found, strict=True):
+        expected = make().rollout(*start, tau, **given).gradients["tau"]
+        for one in own:
+            np.testing.assert_array_equal(one, expected)
