@@ -103,10 +103,12 @@ def made_once(store: dict[Any, T], key: Any, make: Callable[[], T]) -> T:
 
 def kept(known: OrderedDict[K, T], key: K, make: Callable[[], T]) -> T:
     """Return what is known for a key, or make it; the least used is forgotten."""
-    for last, value in reversed(known.items()):
-        if last is key:  # to compute its hash takes longer
-            return value
-        break
+    try:
+        last = next(reversed(known.items()), None)
+    except RuntimeError:  # another thread has changed it meanwhile
+        last = None
+    if last is not None and last[0] is key:  # to compute its hash takes longer
+        return last[1]
     found = known.pop(key, None)
     known[key] = value = make() if found is None else found
     while len(known) > KEPT:

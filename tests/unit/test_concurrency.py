@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -17,7 +18,7 @@ import ramidyn
 from ramidyn import compiler, kernels
 from ramidyn.backend.llvm import build as building
 from ramidyn.catalog.paper_robots import humanoid30
-from ramidyn.concurrency import MANY, made_once, once, without_collection
+from ramidyn.concurrency import MANY, kept, made_once, once, without_collection
 from ramidyn.mechanism import states
 from support.planar import four_bar
 
@@ -177,11 +178,26 @@ def test_many_new_objects_are_old_after_a_pause(is_frozen: bool) -> None:
     try:
         frozen = gc.get_freeze_count()
         with without_collection():
-            kept = [[k] for k in range(2 * MANY)]
+            objects = [[k] for k in range(2 * MANY)]
         assert gc.get_freeze_count() == frozen  # what users have frozen stays so
         young = {id(o) for o in gc.get_objects(generation=0)}
         if not is_frozen:
-            assert not young.intersection(map(id, kept))
+            assert not young.intersection(map(id, objects))
     finally:
         gc.unfreeze()
     assert before == 0
+
+
+def test_threads_keep_values_in_one_table() -> None:
+    known: OrderedDict[int, int] = OrderedDict()
+
+    def work() -> bool:
+        keys = range(20)  # more than are kept
+        return all(kept(known, k, lambda k=k: -k) == -k for k in [*keys] * 1000)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        assert all(all_at_once(work))
+    finally:
+        sys.setswitchinterval(interval)
