@@ -23,12 +23,11 @@ def drop_dead_code(program: Program) -> Program:
 
 
 def fold_trigonometry(program: Program) -> Program:
-    """Use sin² + cos² = 1 and rotations by quarter turns.    Assumes: finite angles."""
-    candidates = (e for e in program.order if e.op in ("add", "sin", "cos"))
-    if not any(map(rules.may_fold_trigonometry, candidates)):
+    """Use sin² + cos² = 1.    Assumes: finite angles."""
+    sums = (e for e in program.order if e.op == "add")
+    if not any(map(rules.may_fold_trigonometry, sums)):
         return program
-    rule = (rules.fold_trigonometry,)
-    return rewrite(program, {"add": rule, "sin": rule, "cos": rule})
+    return rewrite(program, {"add": (rules.fold_trigonometry,)})
 
 
 def collect_terms(program: Program) -> Program:
@@ -67,22 +66,21 @@ def contract(program: Program) -> Program:
     """Fuse products into sums.    Assumes: contraction allowed."""
     taken = rules.products_of_sums(program)
 
-    def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
+    def rule(e: Expr, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
         product = taken.get(e)
-        return None if product is None else rules.take_in(e, args, product)
+        return () if product is None else rules.take_in(e, args, product)
 
-    return rewrite(program, {"add": (rule,), "sub": (rule,)}, folds=False)
+    return rules.fuse(program, rules.SUMS, rule)
 
 
 def chain_products(program: Program) -> Program:
     """x + (a·b + c·d) → a·b + (c·d + x).    Assumes: reassociation allowed."""
-    ready = rules.cycles(program)
+    ready, uses = rules.cycles(program), program.uses()
 
-    def rule(e: Expr, args: tuple[Expr, ...], uses: dict[Expr, int]) -> Expr | None:
+    def rule(e: Expr, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return rules.chain(e, args, uses, ready)
 
-    by_operation = {"add": (rule,), "sub": (rule,)}
-    return rewrite(program, by_operation, needs_uses=True, folds=False)
+    return rules.fuse(program, rules.SUMS, rule)
 
 
 SIMPLIFICATIONS: tuple[Pass, ...] = (

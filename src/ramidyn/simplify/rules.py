@@ -9,7 +9,6 @@ All assume that reassociation is allowed and that values are finite.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,13 +22,10 @@ from ramidyn.symbolic.expr import (
     fresh_table,
     intern,
     mul,
-    neg,
     put_label,
     rebuilt,
-    same_operation,
     sub,
     sum_of,
-    unary,
 )
 from ramidyn.symbolic.program import Callee, Program, live
 
@@ -39,52 +35,24 @@ Uses = dict[Expr, int]
 TINY = 2.0**-1000
 
 
-def fold_trigonometry(e: Expr, args: Args, _: Uses) -> Expr | None:
-    """sin² x + cos² x → 1;  sin and cos of x + k·π/2 → those of x."""
-    if e.op == "add":
-        x, y = _angle_of_square(args[0]), _angle_of_square(args[1])
-        if x and y and x[1] is y[1] and x[0] != y[0]:
-            return const(1.0)
-    elif e.op in ("sin", "cos") and args[0].op in ("add", "sub"):
-        return _quarter_turns(e.op, args[0])
+def fold_trigonometry(_: Expr, args: Args, __: Uses) -> Expr | None:
+    """sin² x + cos² x → 1."""
+    x, y = _angle_of_square(args[0]), _angle_of_square(args[1])
+    if x and y and x[1] is y[1] and x[0] != y[0]:
+        return const(1.0)
     return None
 
 
 def may_fold_trigonometry(e: Expr) -> bool:
-    """Return whether the rule may apply to a node: in many programs to none."""
-    if e.op == "add":
-        a, b = e.args
-        is_product = a.op == b.op == "mul"
-        return is_product and bool(_angle_of_square(a) and _angle_of_square(b))
-    return e.args[0].op in ("add", "sub")
+    """Return whether the rule applies to a sum: in many programs to none."""
+    a, b = e.args
+    return a.op == b.op == "mul" and fold_trigonometry(e, e.args, {}) is not None
 
 
 def _angle_of_square(e: Expr) -> tuple[str, Expr] | None:
     if e.op == "mul" and e.args[0] is e.args[1] and e.args[0].op in ("sin", "cos"):
         return e.args[0].op, e.args[0].args[0]
     return None
-
-
-def _quarter_turns(op: str, angle: Expr) -> Expr | None:
-    x, c = angle.args
-    if x.op == "const":
-        if angle.op == "sub":  # c − x
-            return _turned(op, neg(c), x.value)
-        x, c = c, x
-    if c.op != "const":
-        return None
-    return _turned(op, x, c.value if angle.op == "add" else -c.value)
-
-
-def _turned(op: str, x: Expr, c: float) -> Expr | None:
-    """Return sin or cos of x + c where c is k quarter turns, else None."""
-    k = round(c / (math.pi / 2))
-    if k == 0 or abs(c - k * (math.pi / 2)) > 4e-15 * abs(k):
-        return None
-    if op == "cos":
-        k += 1  # cos x = sin(x + π/2)
-    value = unary("cos" if k % 2 else "sin", x)
-    return neg(value) if k % 4 >= 2 else value
 
 
 def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:
@@ -95,7 +63,7 @@ def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:
     """
     if e.op == "mul":
         c, x = args if args[0].op == "const" else (args[1], args[0])
-        if c.op == "const":
+        if c.op == "const" and _scaled(x)[1] is not x:
             return _times(c.value, x)
     elif e.op in ("add", "sub"):
         return _sum_of_constants(e, args)
@@ -201,7 +169,6 @@ def rewrite(
     rules: Mapping[str, Sequence[Rule]],
     *,
     needs_uses: bool = False,
-    folds: bool = True,
 ) -> Program:
     """Return the program with each node replaced by the first rule that answers.
 
@@ -213,10 +180,8 @@ def rewrite(
         program: what to change.
         rules: by operation.
         needs_uses: whether a rule asks how often nodes are used.
-        folds: whether an operation on a replacement may fold.
     """
     uses = program.uses() if needs_uses else _UNKNOWN
-    build = rebuilt if folds else same_operation
     new: dict[Expr, Expr] = {}
     is_untouched, now = new.keys().isdisjoint, new.get
     with fresh_table() as table:
@@ -234,17 +199,53 @@ def rewrite(
                     if replacement is not None:
                         break
             if replacement is None:
-                replacement = intern(e) if is_same else build(e, args)
+                replacement = intern(e) if is_same else rebuilt(e, args)
             if replacement is not e:
                 new[e] = replacement
-        results = tuple(new.get(e, e) for e in program.results)
         nodes = tuple(table.table.values())
+    return _if_cheaper(program, nodes, new)
+
+
+def _if_cheaper(
+    program: Program, nodes: Sequence[Expr], new: dict[Expr, Expr]
+) -> Program:
+    """Return the program with new nodes for some, unless that makes it costlier."""
     if not new:
         return program
+    results = tuple([new.get(e, e) for e in program.results])
     order = live(nodes, results)
     labels = moved_labels(program.labels, new)
     changed = replace(program, results=results, order=order, labels=labels)
     return changed if count(changed).cost <= count(program).cost else program
+
+
+Fusion = Callable[[Expr, Args], Args]
+"""(old node, its new arguments) -> new nodes; the last one replaces it. Or none."""
+
+
+def fuse(program: Program, operations: Sequence[str], rule: Fusion) -> Program:
+    """Return the program with nodes of these operations replaced by a rule.
+
+    It never makes two nodes equal, and nothing folds: no table of nodes is needed.
+    """
+    new: dict[Expr, Expr] = {}
+    is_untouched, now = new.keys().isdisjoint, new.get
+    nodes: list[Expr] = []
+    for e in program.order:
+        args = e.args
+        is_same = is_untouched(args)
+        if not is_same:
+            args = tuple([now(a, a) for a in args])
+        made = rule(e, args) if e.op in operations else ()
+        if made:
+            nodes += made
+            new[e] = made[-1]
+        elif is_same:
+            nodes.append(e)
+        else:
+            changed = new[e] = e.__class__(e.op, args, e.value, e.region)
+            nodes.append(changed)
+    return _if_cheaper(program, nodes, new)
 
 
 _UNKNOWN: Uses = {}
@@ -313,14 +314,12 @@ def products_of_sums(program: Program) -> dict[Expr, Expr]:
     return taken
 
 
-def take_in(e: Expr, args: Args, product: Expr) -> Expr | None:
+def take_in(e: Expr, args: Args, product: Expr) -> Args:
     """a·b + c → fma(a, b, c), and its signs; ``product`` is an argument of e."""
     k = 0 if e.args[0] is product else 1
-    if args[k].op != "mul":
-        return None
     a, b = args[k].args
     signs = (1, 1) if e.op == "add" else (1, -1) if k == 0 else (-1, 1)
-    return _fused(*signs, a, b, args[1 - k])
+    return (_fused(*signs, a, b, args[1 - k], e.region),)
 
 
 def cycles(program: Program) -> dict[Expr, int]:
@@ -335,7 +334,7 @@ def cycles(program: Program) -> dict[Expr, int]:
     return ready
 
 
-def chain(e: Expr, args: Args, uses: Uses, ready: dict[Expr, int]) -> Expr | None:
+def chain(e: Expr, args: Args, uses: Uses, ready: dict[Expr, int]) -> Args:
     """x + (a·b + c·d) → a·b + (c·d + x), and its signs: one operation fewer.
 
     Only if no other node needs the terms, and x is not ready so late that the others
@@ -357,12 +356,12 @@ def chain(e: Expr, args: Args, uses: Uses, ready: dict[Expr, int]) -> Expr | Non
         if sign_x < 0 and sign_cd < 0:
             continue
         a, b, (c, d) = new.args[0], new.args[1], new.args[2].args
-        return _fused(sign_ab, 1, a, b, _fused(sign_cd, sign_x, c, d, x))
-    return None
+        inner = _fused(sign_cd, sign_x, c, d, x, e.region)
+        return inner, _fused(sign_ab, 1, a, b, inner, e.region)
+    return ()
 
 
-def _fused(sign: int, sign_c: int, a: Expr, b: Expr, c: Expr) -> Expr:
+def _fused(sign: int, sign_c: int, a: Expr, b: Expr, c: Expr, region: int) -> Expr:
     """Return ±a·b ± c; not both signs are negative."""
-    if sign < 0:
-        return expr.fnma(a, b, c)
-    return expr.fma(a, b, c) if sign_c > 0 else expr.fms(a, b, c)
+    op = "fnma" if sign < 0 else "fma" if sign_c > 0 else "fms"
+    return Expr(op, (a, b, c), None, region)

@@ -3,7 +3,8 @@
 An `Expr` is an operation on other nodes. Equal operations on equal arguments are
 the same object (hash-consing), so a common subexpression exists once. What can be
 decided exactly while building is decided there: constants fold, 0 and 1 vanish,
-signs move outwards until an addition absorbs them, x − x is 0.
+signs move outwards until an addition absorbs them, x − x is 0, quarter turns leave
+the angles of sines and cosines.
 
 Assumes: finite values (0·x → 0, x − x → 0, x / x → 1).
 """
@@ -447,15 +448,6 @@ def _key(op: str, args: tuple[Expr, ...], value: Any) -> Key:
     return (op, j, i) if i > j and op in COMMUTATIVE else (op, i, j)
 
 
-def same_operation(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """Return the operation of a node on other arguments, of which nothing folds."""
-    key = _key(e.op, args, e.value)
-    found = _table.get(key)
-    if found is None:
-        found = _table[key] = e.__class__(e.op, args, e.value, _current.region)
-    return found
-
-
 COMMUTATIVE = frozenset({"add", "mul"})
 CONDITIONS = frozenset({"lt", "le", "eq", "and", "or", "not"})
 
@@ -673,7 +665,34 @@ def unary(op: str, a: Expr) -> Expr:
             return neg(unary(op, a.args[0]))
         if op == "cos":
             return unary(op, a.args[0])
+    if op in ("sin", "cos") and a.op in ("add", "sub"):
+        turned = _quarter_turns(op, a)
+        if turned is not None:
+            return turned
     return node(op, (a,))
+
+
+def _quarter_turns(op: str, angle: Expr) -> Expr | None:
+    """Return sin or cos of x ± k·π/2 as that of x; None for other angles."""
+    x, c = angle.args
+    if x.op == "const":
+        if angle.op == "sub":  # c − x
+            return _turned(op, neg(c), x.value)
+        x, c = c, x
+    if c.op != "const":
+        return None
+    return _turned(op, x, c.value if angle.op == "add" else -c.value)
+
+
+def _turned(op: str, x: Expr, c: float) -> Expr | None:
+    """Return sin or cos of x + c where c is k quarter turns, else None."""
+    k = round(c / (math.pi / 2))
+    if k == 0 or abs(c - k * (math.pi / 2)) > 4e-15 * abs(k):
+        return None
+    if op == "cos":
+        k += 1  # cos x = sin(x + π/2)
+    value = unary("cos" if k % 2 else "sin", x)
+    return neg(value) if k % 4 >= 2 else value
 
 
 def absolute(a: Expr) -> Expr:
