@@ -468,3 +468,22 @@ def test_loops_over_columns_solve_with_the_mass_matrix(
     assert_close(M @ found["dqdd_dq"], -dtau_dq)
     assert_close(M @ found["dqdd_dqd"], -dtau_dqd)
     assert_close(M @ found["dqdd_dtau"], np.eye(robot.nv))
+
+
+@pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
+def test_a_free_robot_moves_alike_wherever_it_is_and_however_fast(
+    conventions: str, rng: np.random.Generator
+) -> None:
+    """Its pose turns gravity alone; linear velocity only turns with its axes."""
+    description = ramidyn.robots.humanoid30("plain").description
+    robot = Robot.from_description(description, conventions=conventions)
+    quantity = ramidyn.forward_dynamics_derivatives(algorithm="idsva")
+    traced = program_of(quantity, robot)
+    inputs = values(robot, ramidyn.forward_dynamics, rng)
+    found = evaluate(traced, inputs)
+    for name, wrt in (("dqdd_dq", "q"), ("dqdd_dqd", "qd")):
+        (expected,) = steps(robot, ramidyn.forward_dynamics, inputs, wrt).values()
+        assert_close(found[name], expected)
+        if conventions == "pinocchio":  # else forces on the base do not turn with it
+            base = slice(0, 6) if wrt == "q" else slice(0, 3)
+            assert not found[name][6:, base].any()

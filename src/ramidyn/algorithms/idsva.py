@@ -22,6 +22,9 @@ and for k of an ancestor of the body of l, s ×* F added to t3 for the upper tri
 
 Of joints that share a coordinate, all of these are added up before the products: they
 have one row and one column, that of the leader's degree of freedom (`clusters`).
+
+Columns of a floating base are M z: where a robot is does not matter to it, nor how fast
+it moves along a line (`base_motions`). So M⁻¹ times these needs no solve.
 """  # noqa: E501  equations side by side
 
 from __future__ import annotations
@@ -249,6 +252,18 @@ class CommonFrame:
                 for b in self.blocks.get(l, ()):
                     t.add_block(d, b, self.clusters)
         return d
+
+    def base_motions(
+        self, i: int, gravity: Vec
+    ) -> tuple[dict[int, Motion], dict[int, Motion]]:
+        """Return z of a floating base: ∂τ/∂q = M z, and ∂τ/∂q̇ = M z for its v.
+
+        If a robot is turned, gravity turns. If it is only faster, nothing happens, but
+        that its velocity turns with its axes.
+        """
+        dofs, a = self.tree.dofs[i], self.before(i, {}, gravity)
+        q = {k: a.cross(self.s[k]) for k in dofs}
+        return q, {k: self.axes[k].sj for k in dofs[3:]}
 
     def _add_own(self, entries: TreeEntries, k: int, l: int, x: Expr) -> None:
         """Add an entry of two degrees of freedom of one joint."""

@@ -7,7 +7,7 @@ A row holds the derivatives of one entry along q, q̇ and q̈ (or τ), one after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ramidyn.algorithms.idsva import CommonFrame
@@ -27,6 +27,7 @@ from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics import inverse_dynamics
 from ramidyn.quantities.equation_of_motion import factored_acceleration
+from ramidyn.quantities.frames import world_linear
 from ramidyn.quantities.mass_matrix import (
     LOOPS_INSTEAD,
     MassSolver,
@@ -36,6 +37,7 @@ from ramidyn.quantities.mass_matrix import (
 )
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.spatial.vectors import Force
+from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.derivatives import Row, forward, held, reverse
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
@@ -43,7 +45,7 @@ from ramidyn.symbolic.linear_steps import UNROLLED
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
-from ramidyn.tree.tree import Tree
+from ramidyn.tree.tree import ROOT, Tree
 
 if TYPE_CHECKING:
     from ramidyn.quantities.loop_derivatives import LoopDerivatives
@@ -144,28 +146,39 @@ def acceleration_rows(
     if model.loops:
         constrained = _with_loops(context, algorithm, given, rate)
         return constrained.qdd, _scaled(constrained.accelerations(), factor)
-    qdd, rows, solver = _torques_at_rest(context, algorithm, given)
-    n, order = model.nv, solver.order
+    qdd, rows, solver, known = _torques_at_rest(context, algorithm, given)
+    found = _solved_rows(solver, rows, factor)
+    for row, more in zip(found, known, strict=True):
+        for c, x in more.items():
+            row[c] = row.get(c, ZERO) + x * factor
+    return qdd, found
+
+
+def _solved_rows(solver: MassSolver, rows: Sequence[Row], factor: Expr) -> list[Row]:
+    """Return −M⁻¹ times 2 n columns, and behind them M⁻¹, all times a factor."""
+    n, order = len(rows), solver.order
     columns: list[dict[int, Expr]] = [{} for _ in range(2 * n)]
     for k, v in enumerate(order):
         for c, x in rows[v].items():
             if not x.is_zero:
                 columns[c][k] = -x
     found: list[Row] = [{} for _ in range(n)]
+    names = [*range(2 * n), *(2 * n + v for v in order)]
     if n > UNROLLED:
-        columns += [{order.index(v): ONE} for v in range(n)]
-        solved, factor = solved_columns(solver, columns, factor), ONE
+        columns += [{k: ONE} for k in range(n)]
+        solved, factor = solved_columns(solver, columns, factor, 2 * n), ONE
     else:
         inverse = minv_ltdl(solver.L, solver.D, solver.parents)
         for (i, j), value in inverse.items():
-            found[order[i]][2 * n + order[j]] = value
-            found[order[j]][2 * n + order[i]] = value
+            found[order[i]][names[2 * n + j]] = value
+            found[order[j]][names[2 * n + i]] = value
         solved = _unrolled_product(solver, columns)
     root = tree_roots(solver.parents)
     reached = [{root[k] for k in b} for b in columns]
     for k, (v, row) in enumerate(zip(order, solved, strict=True)):
-        found[v].update((c, x) for c, x in enumerate(row) if root[k] in reached[c])
-    return qdd, _scaled(found, factor)
+        solution = zip(names, row, reached, strict=False)
+        found[v].update((c, x) for c, x, roots in solution if root[k] in roots)
+    return _scaled(found, factor)
 
 
 def _scaled(rows: list[Row], factor: Expr) -> list[Row]:
@@ -184,7 +197,7 @@ def acceleration_change(
     if model.loops:
         constrained = _with_loops(context, algorithm, NO_FORCES, rate)
         return constrained.qdd, constrained.change
-    qdd, rows, solver = _torques_at_rest(context, algorithm, NO_FORCES)
+    qdd, rows, solver, known = _torques_at_rest(context, algorithm, NO_FORCES)
     n = model.nv
 
     def change(column: Sequence[Expr]) -> list[Expr]:
@@ -192,15 +205,22 @@ def acceleration_change(
         for v, row in enumerate(rows):
             for c, x in row.items():
                 force[v] = force[v] - x * column[c]
-        return solver.solved(force)
+        found = solver.solved(force)
+        return [
+            total((x, *(z * column[c] for c, z in row.items())))
+            for x, row in zip(found, known, strict=True)
+        ]
 
     return qdd, change
 
 
 def _torques_at_rest(
     context: Context, algorithm: str, given: External
-) -> tuple[list[Expr], list[Row], MassSolver]:
-    """Return q̈, the derivatives of τ along q and q̇ at that q̈, and the factor of M."""
+) -> tuple[list[Expr], list[Row], MassSolver, list[Row]]:
+    """Return q̈, the derivatives of τ along q and q̇ at that q̈, and the factor of M.
+
+    And derivatives of q̈ that are known: those of τ are without what causes them.
+    """
     check_factor(context.model, LOOPS_INSTEAD)
     frame = None
     if algorithm == "idsva":
@@ -211,9 +231,34 @@ def _torques_at_rest(
     there = context.with_inputs(qdd=qdd)
     # q̈ is held constant here: its derivatives are solved for.
     directions = {**seeds(context, STATE[:2]), **held(qdd)}
-    if frame is not None:
-        return qdd, _by_tree(there, frame, directions, given), solver
-    return qdd, _by_program(there, directions, given, algorithm), solver
+    known: list[Row] = [{} for _ in qdd]
+    if frame is None:
+        return qdd, _by_program(there, directions, given, algorithm), solver, known
+    skipped: tuple[set[int], set[int]] = set(), set()
+    for i, parent in frame.tree:
+        is_base = frame.tree.bodies[i].joint.type.is_free and parent == ROOT
+        if is_base and i not in world_linear(context):
+            _add_base_motions(context, frame, i, known, skipped)
+    return qdd, _by_tree(there, frame, directions, given, skipped), solver, known
+
+
+def _add_base_motions(
+    context: Context,
+    frame: CommonFrame,
+    i: int,
+    known: Sequence[Row],
+    skipped: tuple[set[int], set[int]],
+) -> None:
+    """Add how q̈ changes with the pose and the linear velocity of a floating base."""
+    dofs = frame.tree.dofs[i]
+    (place,) = zip(*(context.coordinates.P[k] for k in dofs), strict=True)
+    for d, motions in enumerate(frame.base_motions(i, context.gravity)):
+        skipped[d].update(motions)
+        for k, z in motions.items():
+            c = d * context.model.nv + place[k - dofs[0]]
+            for v, x in zip(place, (*z.w, *z.v), strict=True):
+                if not x.is_zero:
+                    known[v][c] = -x
 
 
 def _with_loops(
@@ -279,26 +324,30 @@ def _by_tree(
     frame: CommonFrame,
     directions: Mapping[Expr, Row],
     given: External,
+    skipped: tuple[Collection[int], Collection[int]] = ((), ()),
 ) -> list[Row]:
-    """Return the derivatives of τ = Pᵀ τ_tree + A q̈, those of τ_tree by `idsva`."""
+    """Return the derivatives of τ = Pᵀ τ_tree + A q̈, those of τ_tree by `idsva`.
+
+    Those along some degrees of freedom, of q and of q̇, are left out.
+    """
     tree, coordinates = context.dynamics_tree, context.coordinates
     applied = acting_forces(context, *given)
     qd, qdd = context.qd, context.qdd
     d = frame.derivatives(qdd, context.gravity, applied.bodies)
     M = {**frame.M, **{(j, i): value for (i, j), value in frame.M.items()}}
     # The directions of q come first, and P says how the tree moves along them.
-    moves: list[tuple[TreeEntries, Sequence[Mapping[int, Expr]]]] = [
-        (d.q, coordinates.P),
-        (d.qd, forward([x for i, _ in tree for x in qd[i]], directions)),
-        (M, forward([x for i, _ in tree for x in qdd[i]], directions)),
+    moves: list[tuple[TreeEntries, Sequence[Mapping[int, Expr]], Collection[int]]] = [
+        (d.q, coordinates.P, skipped[0]),
+        (d.qd, forward([x for i, _ in tree for x in qd[i]], directions), skipped[1]),
+        (M, forward([x for i, _ in tree for x in qdd[i]], directions), ()),
     ]
     # Followers have no row: their leaders have it.
     leading = [k for k in d.tau if k in frame.clusters.coordinates(k)]
     rows: dict[int, Row] = {k: {} for k in leading}
-    for entries, columns in moves:
+    for entries, columns, left_out in moves:
         for (k, j), value in entries.items():
             row = rows[k]
-            for c, p in columns[j].items():
+            for c, p in columns[j].items() if j not in left_out else ():
                 x = value * p
                 row[c] = row[c] + x if c in row else x
     for i, force in applied.bodies.items():

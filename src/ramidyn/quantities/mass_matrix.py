@@ -11,13 +11,15 @@ M⁻¹ times many columns is a loop:
 
 All other rows are on branches that nothing pushes. They follow their trunk by the rules
 W of `following_rules`, where enough columns use these. Columns with their nonzeros at
-the same rows are one group.
+the same rows are one group. Of M⁻¹ itself, which is symmetric, the rows up to each
+column's own are enough.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, final
 
 from ramidyn.algorithms.coriolis import coriolis_in_body_frames, coriolis_in_root_frame
@@ -243,7 +245,10 @@ def _packed_matrix(dense: list[list[Expr]], model: Model) -> list[Expr]:
 
 
 def solved_columns(
-    solver: MassSolver, columns: Sequence[Mapping[int, Expr]], factor: Expr = ONE
+    solver: MassSolver,
+    columns: Sequence[Mapping[int, Expr]],
+    factor: Expr = ONE,
+    unit: int | None = None,
 ) -> list[list[Expr]]:
     """Return M⁻¹ times a matrix, by rows in the solver's order, through a loop.
 
@@ -251,13 +256,15 @@ def solved_columns(
         solver: the factor.
         columns: the entries of each that are not zero, by row in the solver's order.
         factor: what the result is multiplied by.
+        unit: the column from which on all are those of the unit matrix. Their result
+            is symmetric: of each, the rows up to its own are enough.
     """
     L, D, n = solver.L, solver.D, len(solver.parents)
     tree = _Tree(solver.parents)
-    groups = grouped([tree.closed(b) for b in columns], tree.operations)
+    unit, groups, sizes = _groups(tree, [tree.closed(b) for b in columns], unit)
     use = Counter[tuple[int, int]]()
-    for group in groups:
-        for k, c in tree.trunks(group.rows).items():
+    for group, size in zip(groups, sizes, strict=True):
+        for k, c in tree.trunks(group.rows, size).items():
             use[k, c] += len(group.columns)
     # A rule takes as many products to make for each joint between as its trunk is long.
     rules: dict[int, Rules] = {}
@@ -274,8 +281,8 @@ def solved_columns(
                 in_rule[k, c, i] = len(shared)
                 shared.append(-w)
 
-    def sweep(group: ColumnGroup) -> Sweep:
-        rows, trunks = group.rows, tree.trunks(group.rows)
+    def sweep(group: ColumnGroup, size: int) -> Sweep:
+        rows, trunks = group.rows, tree.trunks(group.rows, size)
         steps: list[SweepStep] = []
         for i in sorted(rows, reverse=True):
             beyond = [k for k in tree.beyond[i] if k in rows]
@@ -283,7 +290,7 @@ def solved_columns(
                 steps.append(
                     SweepStep(i, KEPT, tuple((place[k, i], k) for k in beyond))
                 )
-        for k, path in enumerate(tree.above):
+        for k, path in enumerate(tree.above[:size]):
             start, c = (len(L) + k, None) if k in rows else (FRESH, trunks.get(k))
             if c in rules[k]:
                 terms = [(in_rule[k, c, i], i) for i in (c, *tree.above[c])]
@@ -297,7 +304,29 @@ def solved_columns(
         for c in group.columns:
             given[c] = {k: columns[c].get(k, ZERO) for k in sorted(group.rows)}
     every = [group.columns for group in groups]
-    return map_columns(shared, given, every, [sweep(group) for group in groups], n)
+    solved = map_columns(shared, given, every, list(map(sweep, groups, sizes)), n)
+    for k, row in enumerate(solved):
+        row[unit:] = [
+            solved[min(i, k)][unit + max(i, k)] for i in range(len(row) - unit)
+        ]
+    return solved
+
+
+def _groups(
+    tree: _Tree, closed: Sequence[frozenset[int]], unit: int | None
+) -> tuple[int, list[ColumnGroup], list[int]]:
+    """Return the first column that is known by symmetry, groups, and their rows."""
+    n, end = len(tree.parents), len(closed)
+    every = grouped(closed, tree.operations)
+    if unit is None:
+        return end, every, [n] * len(every)
+    whole = grouped(closed[:unit], tree.operations)
+    lower = grouped(closed[unit:], lambda rows: tree.operations(rows, max(rows) + 1))
+    lower = [replace(g, columns=tuple(unit + c for c in g.columns)) for g in lower]
+    groups = [*whole, *lower]
+    if sum(g.cost for g in groups) >= sum(g.cost for g in every):
+        return end, every, [n] * len(every)
+    return unit, groups, [*([n] * len(whole)), *(max(g.rows) + 1 for g in lower)]
 
 
 @final
@@ -318,13 +347,14 @@ class _Tree:
         """Return some joints with all of their ancestors."""
         return frozenset(rows).union(*(self.above[k] for k in rows))
 
-    def trunks(self, rows: frozenset[int]) -> dict[int, int]:
+    def trunks(self, rows: frozenset[int], size: int) -> dict[int, int]:
         """Return the end of the trunk that other joints follow, if anything moves them.
 
-        A joint that is the only one at the end of its trunk is part of that.
+        A joint that is the only one at the end of its trunk is part of that. Only the
+        first joints are looked at, ``size`` of them.
         """
         found: dict[int, int] = {}
-        for k, parent in enumerate(self.parents):
+        for k, parent in enumerate(self.parents[:size]):
             if k in rows or parent == ROOT:
                 continue
             if parent in found:
@@ -333,10 +363,14 @@ class _Tree:
                 found[k] = parent
         return found
 
-    def operations(self, rows: frozenset[int]) -> int:
-        """Return about how many products a column takes that is not zero in rows."""
-        trunks = self.trunks(rows)
+    def operations(self, rows: frozenset[int], size: int | None = None) -> int:
+        """Return about how many products a column takes that is not zero in rows.
+
+        Only its first rows are needed, ``size`` of them.
+        """
+        size = len(self.parents) if size is None else size
+        trunks = self.trunks(rows, size)
         return sum(
             1 + len(self.above[trunks.get(k, k)]) * (2 if k in rows else 1)
-            for k in range(len(self.parents))
+            for k in range(size)
         )

@@ -14,7 +14,6 @@ so that one state has vectors of columns, and a column of a batch is close toget
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -27,8 +26,8 @@ from ramidyn.symbolic.program import FRESH, Callee, ColumnLoop, Sweep
 
 SIDE_BY_SIDE = 8
 """columns that one vector may hold, when there is only one state"""
-TOGETHER = 8
-"""columns that are worked on together: four of a batch, sixteen of one state"""
+TOGETHER = 4, 16
+"""columns that are worked on together: of a batch, of one state"""
 
 
 def place(rows: int, row: int, column: int) -> int:
@@ -99,34 +98,37 @@ def grouped(
     Neighbors are joined where a few columns would have to be filled up with others;
     ``operations`` says what a column with so many rows takes.
     """
-
-    def group(columns: tuple[int, ...], rows: frozenset[int]) -> ColumnGroup:
-        blocks = -(-len(columns) // TOGETHER)
-        return ColumnGroup(columns, rows, blocks * operations(rows))
-
-    def joined(a: ColumnGroup, b: ColumnGroup) -> tuple[int, ColumnGroup]:
-        both = group(a.columns + b.columns, a.rows | b.rows)
-        return a.cost + b.cost - both.cost, both
-
     alike: dict[frozenset[int], list[int]] = {}
     for c, rows in enumerate(nonzeros):
         if rows:
             alike.setdefault(rows, []).append(c)
-    groups = [
-        group(tuple(columns), rows)
-        for rows, columns in sorted(alike.items(), key=lambda x: sorted(x[0]))
-    ]
-    joins = [joined(a, b) for a, b in itertools.pairwise(groups)]
-    while joins:
-        k = max(range(len(joins)), key=lambda k: joins[k][0])
-        saved, both = joins[k]
-        if saved <= 0:
-            break
-        groups[k : k + 2] = [both]
-        sides = groups[max(k - 1, 0) : k + 2]
-        around = [joined(a, b) for a, b in itertools.pairwise(sides)]
-        joins[max(k - 1, 0) : k + 2] = around
-    return groups
+    kinds = sorted(alike.items(), key=lambda x: sorted(x[0]))
+    cheapest = [0]
+    last: list[tuple[int, ColumnGroup]] = []
+    for end in range(1, 1 + len(kinds)):
+        columns, rows = (), frozenset[int]()
+        ways: dict[int, ColumnGroup] = {}
+        for start in reversed(range(end)):
+            columns = (*kinds[start][1], *columns)
+            rows |= kinds[start][0]
+            cost = _blocks(len(columns)) * operations(rows)
+            ways[start] = ColumnGroup(columns, rows, cost)
+            if len(columns) >= max(TOGETHER):
+                break
+        found = min(ways, key=lambda start: cheapest[start] + ways[start].cost)
+        cheapest.append(cheapest[found] + ways[found].cost)
+        last.append((found, ways[found]))
+    groups: list[ColumnGroup] = []
+    end = len(kinds)
+    while end:
+        end, group = last[end - 1]
+        groups.append(group)
+    return groups[::-1]
+
+
+def _blocks(columns: int) -> int:
+    """Return what so many columns take, of a batch and of one state alike."""
+    return sum(-(-columns // n) for n in TOGETHER)
 
 
 def unrolled_columns(loop: ColumnLoop, arguments: Sequence[Expr]) -> list[Expr]:
