@@ -248,12 +248,34 @@ def test_errors_say_what_is_possible() -> None:
         ({"gradient_of": "price", "wrt": "tau"}, "gradient_of names 'price'; possible"),
         (
             {"gradient_of": {"q": np.ones((3, 2))}, "wrt": "tau"},
-            r"weights 'q' of shape \(3, 2\); the run has 4 rows",
+            r"weights 'q' of shape \(3, 2\); expected \(4, 2\) or \(batch, 4, 2\)",
+        ),
+        (
+            {"gradient_of": {"qd": np.ones((4, 3))}, "wrt": "tau"},
+            r"weights 'qd' of shape \(4, 3\); expected \(4, 2\)",
         ),
         ({"gradient_of": {"q": 1.0}, "wrt": "tau"}, "the shape of run.q"),
     ):
         with pytest.raises(ramidyn.ArgumentError, match=message):
             asked(**options)
+
+
+@pytest.mark.parametrize("value", [None, "cheap"])
+def test_a_cost_without_a_number_is_refused(value: Any) -> None:
+    robot, total = ramidyn.robots.chain(2), {"cost": lambda q: value}  # noqa: ARG005
+    with pytest.raises(
+        ramidyn.ArgumentError, match=r"'cost' returns .*expected numbers"
+    ):
+        robot.rollout(np.zeros(2), steps=2, total=total, gradient_of="cost", wrt="q")
+
+
+def test_no_states_have_no_gradients() -> None:
+    robot, total = ramidyn.robots.chain(2), {"cost": lambda q: q @ q}
+    options: Any = {"total": total, "gradient_of": "cost", "wrt": ["q", "tau"]}
+    for _ in range(2):
+        run = robot.rollout(np.zeros((0, 2)), None, np.zeros((3, 2)), **options)
+        shapes = {name: x.shape for name, x in run.gradients.items()}
+        assert shapes == {"q": (0, 2), "tau": (0, 3, 2)}
 
 
 def test_rigid_contacts_have_no_gradient() -> None:

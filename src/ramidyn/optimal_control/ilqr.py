@@ -209,6 +209,10 @@ class ILQR:
         if not isinstance(iterations, int) or iterations < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"iterations is {iterations!r}; expected 0 or more")
         nonnegative("tolerance")(tolerance)
+        if report is not None and not callable(report):  # pyright: ignore[reportUnnecessaryComparison]
+            raise ArgumentError(
+                f"report is {report!r}; expected a function of the iteration and costs"
+            )
         if set(inputs) != set(shapes):
             raise ArgumentError(
                 f"inputs of costs are {', '.join(inputs) or 'none'}; expected "
@@ -227,10 +231,13 @@ class ILQR:
             given |= dict(zip(("guess of q", "guess of qd"), guess, strict=True))
             cores |= {f"guess of {n}": (self.steps + 1, *cores[n]) for n in ("q", "qd")}
         arrays = {n: _array(n, x, cores[n]) for n, x in given.items() if x is not None}
-        sizes = {len(x) for n, x in arrays.items() if x.ndim > len(cores[n])}
-        if len(sizes) > 1:
-            raise ShapeError(f"batch sizes differ: {sorted(sizes)}")
-        batch = sizes.pop() if sizes else None
+        sizes = {n: len(x) for n, x in arrays.items() if x.ndim > len(cores[n])}
+        if len(set(sizes.values())) > 1:
+            listed = ", ".join(f"{n} {size}" for n, size in sizes.items())
+            raise ShapeError(f"batch sizes differ: {listed}")
+        if (arrays["damping"] < 0.0).any():
+            raise ArgumentError(f"damping is {damping!r}; expected 0 or more")
+        batch = next(iter(sizes.values()), None)
         count = 1 if batch is None else batch
         try:
             space = self._idle.pop()
@@ -334,6 +341,8 @@ def _checked_limits(robot: Robot, limits: Any) -> tuple[Array, Array]:
         raise ArgumentError(
             f"limits is {limits!r}; expected two arrays ({nv},)"
         ) from error
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise ArgumentError(f"limits is {limits!r}; expected numbers, or infinity")
     if not (low <= high).all():
         raise ArgumentError("limits has a least tau above the largest")
     if not (low < high).any():

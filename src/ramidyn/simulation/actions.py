@@ -99,7 +99,10 @@ def needed_input(robot: str, name: str, source: str = "") -> str:
 
 def checked_shape(what: str, value: Any, shape: Shape) -> Any:
     """Return a traced value of the shape that is expected."""
-    array = np.asarray(value, dtype=object)
+    array: Any = np.asarray(value, dtype=object)
     if array.shape != shape:
         raise ArgumentError(f"{what} returns shape {array.shape}; expected {shape}")
+    for entry in array.flat:
+        if entry is None or isinstance(entry, (str, bytes)):
+            raise ArgumentError(f"{what} returns {entry!r}; expected numbers")
     return array if shape else array[()]

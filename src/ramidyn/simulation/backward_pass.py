@@ -196,8 +196,9 @@ class BackwardPass:
             first, *others = (inputs[n] for n in self.names)  # weights may be a batch
             arrays = [first.repeated(batch), *(x.array for x in others)]
             self.scan(*arrays, out=outputs)
-        for first in range(0, batch or 1, chunk):
-            count = min(chunk, (batch or 1) - first)
+        states = 1 if batch is None else batch
+        for first in range(0, states, chunk):
+            count = min(chunk, states - first)
             part = partial(ArrayRows.states, first=first, count=count)
             own = None if batch is None else count
             StateChunk(

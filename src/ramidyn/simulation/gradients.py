@@ -110,15 +110,11 @@ def _weights(arguments: CheckedArguments, gradient_of: object) -> dict[str, Arra
         if name in totals:
             of[f"next sum {name}"] = array
             continue
-        if array.ndim not in (2, 3):
+        n = arguments.robot.nq if name == "q" else arguments.robot.nv
+        if array.ndim not in (2, 3) or array.shape[-2:] != (rows, n):
             raise ArgumentError(
                 f"gradient_of has weights {name!r} of shape {array.shape}; expected "
-                f"(rows, n) or (batch, rows, n), the shape of run.{name}"
-            )
-        if array.shape[-2] != rows:
-            raise ArgumentError(
-                f"gradient_of has weights {name!r} of shape {array.shape}; the run has "
-                f"{rows} rows"
+                f"({rows}, {n}) or (batch, {rows}, {n}), the shape of run.{name}"
             )
         of[name], of[f"next {name}"] = array[..., :-1, :], array[..., -1, :]
     return of

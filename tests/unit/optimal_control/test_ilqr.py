@@ -320,6 +320,8 @@ def test_quaternions_have_tangent_spaces() -> None:
         ({"final_cost": lambda tau: tau[0]}, "final_cost asks for 'tau', which is not"),
         ({"inputs": {"q": 3}}, "inputs has 'q', which costs are given"),
         ({"limits": (1.0, -1.0)}, "least tau above the largest"),
+        ({"limits": (-1.0, np.nan)}, "limits is .*; expected numbers, or infinity"),
+        ({"cost": lambda q: "cheap"}, "cost returns 'cheap'; expected numbers"),  # noqa: ARG005
         ({"limits": 3.0}, r"limits is 3.0; expected two arrays \(3,\)"),
         ({"limits": (0.0, 0.0)}, "limits fixes every entry of tau"),
         ({"shooting": "some"}, "shooting is 'some'; expected one of 'single', 'mult"),
@@ -352,11 +354,13 @@ def test_bad_states_are_refused(planner: Any) -> None:
         ({"iterations": -1}, "iterations is -1; expected 0 or more"),
         ({"tolerance": -1.0}, "tolerance is -1.0"),
         ({"damping": np.nan}, "damping has nan"),
+        ({"damping": -1.0}, "damping is -1.0; expected 0 or more"),
+        ({"report": 3}, "report is 3; expected a function"),
     ):
         with pytest.raises(ramidyn.ArgumentError, match=message):
             planner(np.zeros(3), goal=GOAL, **options)
     assert planner(np.zeros((0, 3)), goal=GOAL).tau.shape == (0, STEPS, 3)
-    with pytest.raises(ramidyn.ShapeError, match=r"batch sizes differ: \[2, 4\]"):
+    with pytest.raises(ramidyn.ShapeError, match="batch sizes differ: q 2, goal 4"):
         planner(np.zeros((2, 3)), goal=np.zeros((4, 3)))
     with pytest.raises(ramidyn.ArgumentError, match="first motion of problem 1 is not"):
         planner(np.array([[0.0] * 3, [1e200] * 3]), goal=GOAL)
