@@ -10,10 +10,13 @@ import pytest
 
 import ramidyn
 from ramidyn import math
+from ramidyn.backend.llvm import frames
 from ramidyn.backend.llvm.schedule import schedule
 from ramidyn.backend.runtime.instructions import Instruction, Move, Op, check, encode
 from ramidyn.errors import TraceError
+from ramidyn.function import compilation_of
 from ramidyn.simplify.passes import lower, simplify
+from ramidyn.simulation.traced_step import StepOptions, TracedStep
 from ramidyn.symbolic.calls import call_program, unrolled
 from ramidyn.symbolic.checker import check as check_program
 from ramidyn.symbolic.count import count
@@ -184,6 +187,58 @@ def test_arguments_that_are_still_there_are_not_moved_again() -> None:
     plan = schedule(lower(simplify(program_of(thrice))))
     sources = [m.source for step in plan.steps for m in step.moves]
     assert [k for k in sources if k < 3] == [1, 2]  # inputs come first
+
+
+def test_arguments_that_are_not_read_are_not_computed() -> None:
+    first = trace(lambda x, _: x[0] * x[1] + x[2], {"x": 3, "_": 3})
+
+    def fn(a: Any) -> Any:
+        (v,) = call_program(first, [*a, *(math.exp(x) for x in a)])
+        return v + a[0]
+
+    program = program_of(fn)
+    assert not any(e.op == "exp" for e in program.order)
+    plan = schedule(lower(simplify(program)))
+    assert [len(s.moves) for s in plan.steps if s.op == Op.MOVE] == [3]
+    assert ramidyn.kernel(fn, {"a": 3})([2.0, 3.0, 4.0]) == 2.0 * 3.0 + 4.0 + 2.0
+
+
+LONG = trace(
+    lambda a: [sum(a[k] * a[k - j] for j in range(3)) for k in (2, 1, 0)], {"a": 3}
+)
+"""as many results as arguments, in a frame where they are too many to be kept"""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_results_are_found_wherever_they_are_needed(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the next operations, by later ones, as arguments and as results."""
+    monkeypatch.setattr(frames, "SPARSE", 0)  # nothing is kept in a frame
+
+    def fn(a: Any) -> Any:
+        draw = np.random.default_rng(seed)
+        known = list(a)
+        for _ in range(6):
+            called = (LONG, INNER)[int(draw.integers(5)) // 4]
+            given = [known[int(k)] for k in draw.integers(len(known), size=3)]
+            known += call_program(called, given)
+            for _ in range(int(draw.integers(4))):
+                x, y = (known[int(k)] for k in draw.integers(len(known), size=2))
+                known.append(0.5 * x - y)
+        return [known[int(k)] for k in draw.integers(3, len(known), size=12)]
+
+    a = np.random.default_rng(seed).uniform(-0.3, 0.3, size=(20, 3))
+    want = evaluate(program_of(fn), {"a": a})["result"]
+    found = ramidyn.kernel(fn, {"a": 3})(a)
+    np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-12)
+
+
+def test_results_are_not_moved_between_calls_of_one_program() -> None:
+    robot = ramidyn.robots.humanoid30("plain")
+    step = TracedStep(robot, StepOptions("rk4", "none", 0.0)).compiled()
+    steps = compilation_of(step).schedule.steps
+    assert [s.op for s in steps] == [Op.MOVE] + [Op.RUN] * 8
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 8, 16])

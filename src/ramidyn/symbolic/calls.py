@@ -35,8 +35,13 @@ call their dynamics take 1.08 times as long as straight lines at a cost of 1,900
 
 
 def call_program(program: Program, arguments: Sequence[Expr]) -> list[Expr]:
-    """Return the results of a program of these arguments, flat, as one call."""
-    return results_of(Callee(program), arguments)
+    """Return the results of a program of these arguments, flat, as one call.
+
+    Arguments that it does not read are not computed.
+    """
+    read, zero = program.read_entries(), const(0.0)
+    given = [a if k in read else zero for k, a in enumerate(arguments)]
+    return results_of(Callee(program), given)
 
 
 def call_or_replay(callee: Callee, arguments: Sequence[Expr]) -> list[Expr]:

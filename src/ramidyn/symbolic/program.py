@@ -120,6 +120,12 @@ class Program:
             total += v.size
         return offsets
 
+    def read_entries(self) -> set[int]:
+        """Return which entries of all inputs, laid end to end, are read."""
+        offsets = self.input_offsets()
+        inputs = (e.value for e in self.order if e.op == "input")
+        return {offsets[name] + k for name, k in inputs}
+
     def uses(self) -> dict[Expr, int]:
         """Return how often each node is an argument or a result."""
         uses = Counter(chain.from_iterable([e.args for e in self.order]))

@@ -130,10 +130,12 @@ class Emitter:
                 text = loaded[a] = f"%v{k}"
                 offset = cut.loads[a] * self.stride
                 lines.extend(self._load(a, offset, k, addresses))
+                if a.op == "result":  # passed on
+                    store(a)
             return text
 
         def store(e: Expr) -> None:
-            for slot in stores.get(e, ()):
+            for slot in stores.pop(e, ()):
                 offset = slot * self.stride
                 lines.append(f"%s{slot} = getelementptr i8, ptr %out, i64 {offset}")
                 lines.append(
@@ -165,9 +167,8 @@ class Emitter:
                 result = name[e] = f"%v{next(numbers)}"
                 lines.extend(self._operation(e.op, args, result, calls))
             store(e)
-        for e in stores:
-            if not e.args:
-                store(e)
+        for e in list(stores):
+            store(e)
         body = "\n  ".join(lines)
         return (
             f"{self._functions(calls)}\n"

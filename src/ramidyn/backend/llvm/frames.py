@@ -84,15 +84,20 @@ class CalleeFrame:
     functions: tuple[Cut | SweepLoop, ...]
     steps: tuple[Instruction, ...]
     slots: int
-    arguments: Sequence[int]
-    """the slot of each argument"""
+    arguments: Sequence[int | None]
+    """the slot of each argument; None: it is not read"""
     results: Sequence[int]
     """the slot of each result"""
     keeps_arguments: bool = False
     """whether the arguments are still there after the call"""
 
+    @property
+    def is_free(self) -> bool:
+        """Whether arguments of the next call leave the results of this one alone."""
+        return self.keeps_arguments and set(self.arguments).isdisjoint(self.results)
+
     def keeps(self, results: int) -> bool:
-        """Return whether so many results stay here, or are moved out at once."""
+        """Return whether so many results stay here for good."""
         return results * SPARSE > self.slots
 
 
@@ -113,8 +118,9 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeF
     inputs = range(callee.body.size)
     is_loop = callee.times != 1 or callee.carried or callee.sliced or callee.until
     if not is_loop:
-        slots = aligned_slots(of.slots)
-        return CalleeFrame(of.functions, steps, slots, inputs, of.outputs, True)
+        slots, read = aligned_slots(of.slots), callee.body.read_entries()
+        arguments = [k if k in read else None for k in inputs]
+        return CalleeFrame(of.functions, steps, slots, arguments, of.outputs, True)
     carried, stacked = callee.carried, callee.stacked
     pairs = [(of.outputs[k], k) for k in range(carried)]
     carry, spare = parallel_moves(pairs, of.slots)

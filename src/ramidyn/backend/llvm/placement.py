@@ -24,6 +24,10 @@ from ramidyn.symbolic.program import Program, terms_of
 class Placement:
     """Where the values of a program are.
 
+    Results of a call either are kept in its frame, as long as they are needed; or they
+    are left there for the operations up to the next call, whose first cut passes on
+    what is needed later; or they are moved out at once.
+
     Args:
         segments: the cuts before each call, and those after the last one.
         program: lowered.
@@ -37,24 +41,23 @@ class Placement:
         schedule: Callable[[Program], Schedule],
     ) -> None:
         self.program = program
-        self.schedule_of = schedule
         self.calls: list[Expr] = program.calls
         conditions = [e for e in program.order if isinstance(e, Condition)]
         self.has_conditions: bool = bool(conditions)
         _insert_all_conditions(segments, conditions)
+        callees = {call.value.digest: call.value for call in self.calls}
+        made = {d: frame_of(c, schedule) for d, c in callees.items()}
+        self.frames: list[CalleeFrame] = [made[c.value.digest] for c in self.calls]
         for k, segment in enumerate(segments):
             if not segment and self._needs_cut(k):
                 segment.append(Cut("start", []))
         self.parts: list[Cut | Expr] = []
-        self.start: dict[Expr, int] = {}
-        """the first part of the segment before a call"""
+        self.start: list[int] = []
+        """the first part of the segment before each call, and behind the last one"""
         for k, segment in enumerate(segments):
-            if k < len(self.calls):
-                self.start[self.calls[k]] = len(self.parts)
+            self.start.append(len(self.parts))
             self.parts += [*segment, *self.calls[k : k + 1]]
-        self.place_of: dict[Expr, int] = {
-            part: k for k, part in enumerate(self.parts) if not isinstance(part, Cut)
-        }
+        self.number: dict[Expr, int] = {call: k for k, call in enumerate(self.calls)}
         self.offsets: dict[str, int] = {}
         self.slots: int = 0
         for v in program.inputs:
@@ -64,17 +67,49 @@ class Placement:
         for e in program.order:
             if e.op == "result":
                 self.results_of[e.args[0]].append(e)
+        self.kept: list[bool] = [
+            frame.keeps(len(self.results_of[call]))
+            for call, frame in zip(self.calls, self.frames, strict=True)
+        ]
+        self.left: list[bool] = [self._is_left(k) for k in range(len(self.calls))]
         self.made_in: dict[Expr, int] = {}
         self.last_used: dict[Expr, int] = {}
         self._find_lives()
         self.slot_of: dict[Expr, int] = {}
+        self.left_until: dict[Expr, tuple[int, int]] = {}
+        """of results that are left in a frame: up to which part, and the slot"""
 
     def _needs_cut(self, k: int) -> bool:
         """Return whether constants must be written in an empty segment."""
         if k < len(self.calls):
-            return any(_has_no_slot(a) for a in self.calls[k].args)
+            return any(map(_has_no_slot, self._read(k).values()))
         is_constant = any(_has_no_slot(e) for e in self.program.results)
         return is_constant or not self.calls
+
+    def _read(self, k: int) -> dict[int, Expr]:
+        """Return the arguments of a call that are read, by their slots in the frame."""
+        given = zip(self.frames[k].arguments, self.calls[k].args, strict=True)
+        return {slot: a for slot, a in given if slot is not None}
+
+    def _is_left(self, k: int) -> bool:
+        """Return whether results of a call are left in its frame for what follows.
+
+        The next call has to be one of the same program: it has the same frame.
+        """
+        if self.kept[k] or not isinstance(self.parts[self._end(k)], Cut):
+            return False
+        digests = [call.value.digest for call in self.calls[k : k + 2]]
+        return len(digests) == 1 or (
+            digests[0] == digests[1] and self.frames[k].is_free
+        )
+
+    def _end(self, k: int) -> int:
+        """Return the part after a call, or the last one."""
+        return min(self.start[k + 1], len(self.parts) - 1)
+
+    def _place_of(self, k: int) -> int:
+        """Return which part a call is."""
+        return self.start[k + 1] - 1
 
     def _find_lives(self) -> None:
         """Find the parts that make each value, and the last that use it."""
@@ -85,62 +120,68 @@ class Placement:
                     made = [e for e in made if not isinstance(e, Condition)]
                 used = arguments_of(part.order)
             else:
-                made = self.results_of[part]
-                used = [a for a in part.args if not self._is_near(a, part)]
+                made, number = self.results_of[part], self.number[part]
+                read = self._read(number).values()
+                used = [a for a in read if not self._is_near(a, number)]
             self.made_in.update(dict.fromkeys(made, k))
             self.last_used.update(dict.fromkeys(used, k))
 
-    def _is_near(self, a: Expr, call: Expr) -> bool:
+    def _is_near(self, a: Expr, call: int) -> bool:
         """Return whether an argument is made just before its call: stored in place."""
         return a.op != "result" and self.made_in.get(a, -1) >= self.start[call]
 
     def schedule(self) -> Schedule:
         """Place everything."""
-        callees = {call.value.digest: call.value for call in self.calls}
-        made = {d: frame_of(c, self.schedule_of) for d, c in callees.items()}
-        frames = [made[call.value.digest] for call in self.calls]
-        kept = [
-            frame.keeps(len(self.results_of[call]))
-            for call, frame in zip(self.calls, frames, strict=True)
-        ]
-        bases = self._place_frames(frames, kept)
-        self._place_values({c for c, k in zip(self.calls, kept, strict=True) if not k})
+        bases = self._place_frames()
+        self._place_values()
         cuts = [part for part in self.parts if isinstance(part, Cut)]
-        writer = Steps(cuts)
         for k, part in enumerate(self.parts):
             if isinstance(part, Cut):
                 self._load_and_store(k, part)
-        number = 0
+        steps = self._steps(Steps(cuts), bases)
+        outputs = tuple(self._slot(e) for e in self.program.results)
+        constants = {e for e in self.program.results if _has_no_slot(e)}
+        for e in constants:
+            self._write(cuts[-1], e, self.slot_of[e])
+        instructions = steps.steps if self.calls else ()
+        return Schedule(
+            tuple(steps.functions), self.slots, outputs, tuple(instructions)
+        )
+
+    def _steps(self, writer: Steps, bases: list[int]) -> Steps:
+        """Write what runs when."""
         there: dict[int, Expr] = {}
         """arguments that are still in the frames of earlier calls, by slot"""
         for part in self.parts:
             if isinstance(part, Cut):
                 writer.run(part)
                 continue
-            frame, base = frames[number], bases[number]
-            given = dict(
-                zip((base + k for k in frame.arguments), part.args, strict=True)
-            )
-            writer.move(self._arguments(part, given, there))
+            k = self.number[part]
+            frame, base = self.frames[k], bases[k]
+            given = {base + slot: a for slot, a in self._read(k).items()}
+            writer.move(self._arguments(k, given, there))
             writer.call(frame, base, part.value.digest)
             inside = range(base, base + frame.slots)
             there = {slot: a for slot, a in there.items() if slot not in inside}
             there |= given if frame.keeps_arguments else {}
-            if not kept[number]:
-                found = self.results_of[part]
-                slots = [base + frame.results[int(e.value)] for e in found]
+            found = [e for e in self.results_of[part] if e in self.slot_of]
+            slots = [base + frame.results[int(e.value)] for e in found]
+            following = self.parts[self._end(k)]
+            if self.left[k] and isinstance(following, Cut):
+                following.loads.update(zip(found, slots, strict=True))
+                following.stores += [(e, self.slot_of[e]) for e in found]
+            elif not self.kept[k]:
                 writer.move(zip(slots, map(self._slot, found), strict=True))
-            number += 1
-        outputs = tuple(self._slot(e) for e in self.program.results)
-        constants = {e for e in self.program.results if _has_no_slot(e)}
-        for e in constants:
-            self._write(cuts[-1], e, self.slot_of[e])
-        steps = writer.steps if self.calls else ()
-        return Schedule(tuple(writer.functions), self.slots, outputs, tuple(steps))
+        return writer
 
-    def _slot(self, e: Expr) -> int:
+    def _slot(self, e: Expr, part: int | None = None) -> int:
+        """Return where a value is, or where a part finds it."""
         if e.op == "input" and not _has_no_slot(e):
             return self.offsets[e.value[0]] + e.value[1]
+        if part is not None and e in self.left_until:
+            until, slot = self.left_until[e]
+            if part <= until:
+                return slot
         return self.slot_of[e]
 
     def _write(self, cut: Cut, e: Expr, slot: int) -> None:
@@ -149,11 +190,11 @@ class Placement:
         if e.op == "input":
             cut.loads[e] = self.offsets[e.value[0]]
 
-    def _place_frames(self, frames: list[CalleeFrame], kept: list[bool]) -> list[int]:
+    def _place_frames(self) -> list[int]:
         """Return where frames begin; those whose lives do not meet share slots."""
         in_frame = {
             e
-            for call, stays in zip(self.calls, kept, strict=True)
+            for call, stays in zip(self.calls, self.kept, strict=True)
             for e in self.results_of[call]
             if stays
         }
@@ -162,28 +203,45 @@ class Placement:
             if is_made and e not in in_frame and e not in self.slot_of:
                 self.slot_of[e] = self.slots
                 self.slots += 1
-        visible = set(self.program.results)
-        lives: list[tuple[int, int]] = []
-        for call, stays in zip(self.calls, kept, strict=True):
-            end = self.place_of[call]
-            if stays:
-                found = self.results_of[call]
-                ends = [self.last_used.get(e, end) for e in found]
-                end = max([end, *ends])
-                if not visible.isdisjoint(found):
-                    end = len(self.parts)
-            lives.append((self.start[call], end))
-        bases = _pack_frames(lives, [frame.slots for frame in frames], self.slots)
-        for call, frame, base, stays in zip(
-            self.calls, frames, bases, kept, strict=True
-        ):
-            self.slots = max(self.slots, base + frame.slots)
-            if stays:
-                for e in self.results_of[call]:
-                    self.slot_of[e] = base + frame.results[e.value]
+        lives = self._lives()
+        sizes = [self.frames[run[0]].slots for run in lives]
+        packed = _pack_frames(list(lives.values()), sizes, self.slots)
+        bases = [0] * len(self.calls)
+        for run, base in zip(lives, packed, strict=True):
+            for k in run:
+                bases[k] = base
+        ends = [*self.start[2:], len(self.parts) + 1]
+        for k, (call, frame) in enumerate(zip(self.calls, self.frames, strict=True)):
+            self.slots = max(self.slots, bases[k] + frame.slots)
+            for e in self.results_of[call]:
+                slot = bases[k] + frame.results[int(e.value)]
+                if self.kept[k]:
+                    self.slot_of[e] = slot
+                elif self.left[k]:
+                    self.left_until[e] = (ends[k] - 1, slot)
         return bases
 
-    def _place_values(self, moved: set[Expr]) -> None:
+    def _lives(self) -> dict[tuple[int, ...], tuple[int, int]]:
+        """Return the first and the last part in which calls use one frame."""
+        visible = set(self.program.results)
+        lives: dict[tuple[int, ...], tuple[int, int]] = {}
+        run: tuple[int, ...] = ()
+        for k, call in enumerate(self.calls):
+            end, found = self._place_of(k), self.results_of[call]
+            if self.kept[k]:
+                end = max([end, *(self.last_used.get(e, end) for e in found)])
+                if not visible.isdisjoint(found):
+                    end = len(self.parts)
+            run = (*run, k)
+            if self.left[k] and k + 1 < len(self.calls):
+                continue
+            if self.left[k]:
+                end = len(self.parts)
+            lives[run] = (self.start[run[0]], end)
+            run = ()
+        return lives
+
+    def _place_values(self) -> None:
         """Give values that later parts need slots, used again when they die."""
         free: list[int] = []
         dying: dict[int, list[int]] = {}
@@ -193,10 +251,11 @@ class Placement:
             if isinstance(part, Cut):
                 made = part.order
             else:
-                made = self.results_of[part] if part in moved else []
+                made = [] if self.kept[self.number[part]] else self.results_of[part]
                 free.sort(reverse=True)  # neighbors are moved together
             for e in [e for e in made if last_used(e, k) > k]:
-                if e in self.slot_of or made_in(e) != k:
+                until, _ = self.left_until.get(e, (k, 0))
+                if e in self.slot_of or made_in(e) != k or last_used(e, k) <= until:
                     continue
                 if free:
                     slot = free.pop()
@@ -217,20 +276,22 @@ class Placement:
         for a in needed:
             if a.args:
                 if made_in(a, k) != k:
-                    cut.loads[a] = slot_of[a]
+                    is_left = a.op == "result"
+                    cut.loads[a] = self._slot(a, k) if is_left else slot_of[a]
             elif a.op == "input":
                 is_address = _has_no_slot(a)
                 cut.loads[a] = self.offsets[a.value[0]] if is_address else self._slot(a)
 
     def _arguments(
-        self, call: Expr, given: dict[int, Expr], there: dict[int, Expr]
+        self, call: int, given: dict[int, Expr], there: dict[int, Expr]
     ) -> Iterator[tuple[int, int]]:
         """Let cuts store what they make for a call; yield the moves of the others."""
+        place = self._place_of(call)
         for target, a in given.items():
             if there.get(target) is a:
                 continue
             if _has_no_slot(a):
-                before = self.parts[self.place_of[call] - 1]
+                before = self.parts[place - 1]
                 assert isinstance(before, Cut)
                 self._write(before, a, target)
             elif self._is_near(a, call):
@@ -238,7 +299,7 @@ class Placement:
                 assert isinstance(near, Cut)
                 near.stores.append((a, target))
             else:
-                yield self._slot(a), target
+                yield self._slot(a, place), target
 
 
 def arguments_of(operations: list[Expr]) -> Iterator[Expr]:
