@@ -103,7 +103,7 @@ class Emitter:
             bits = struct.unpack("<Q", struct.pack("<d", number))[0]
             text = f"0x{bits:016X}"
             if self.lanes > 1:
-                text = "<" + ", ".join([f"{self.scalar} {text}"] * self.lanes) + ">"
+                text = f"splat ({self.scalar} {text})"
             self.constants[key] = text
         return text
 
