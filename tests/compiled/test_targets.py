@@ -15,7 +15,7 @@ import pytest
 
 import ramidyn
 from ramidyn import robots
-from ramidyn.backend.llvm import jit, target
+from ramidyn.backend.llvm import emit, jit, target
 from ramidyn.backend.llvm.target import (
     Processor,
     chosen_processor,
@@ -186,6 +186,19 @@ def test_baseline_code_has_no_wide_registers(monkeypatch: pytest.MonkeyPatch) ->
     text = f.assembly
     assert "mulpd" in text
     assert not re.search(r"[yz]mm|\tv[a-z]+pd", text)
+
+
+@only_x86
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_our_order_leaves_fewer_values_on_the_stack(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("RAMIDYN_TARGET", name)
+    f = ramidyn.compile(ramidyn.forward_dynamics, robots.humanoid30("plain"))
+    ours = f.assembly
+    monkeypatch.setattr(emit, "LEEWAY", 10**9)
+    theirs = f.assembly
+    assert ours.count("(%rsp)") < 0.97 * theirs.count("(%rsp)")
 
 
 @only_x86
