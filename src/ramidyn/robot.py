@@ -2888,6 +2888,7 @@ class Robot:
         parameters: Mapping[str, ArrayLike] | None = None,
         gradient_of: str | Mapping[str, ArrayLike] | None = None,
         wrt: str | Sequence[str] = (),
+        tangents: Mapping[str, ArrayLike] | None = None,
         stabilize: str = "project",
         rate: float = 20.0,
         start: float = 0.0,
@@ -2966,6 +2967,8 @@ class Robot:
             wrt: inputs for the gradient: "q" and "qd" (initial values, by their
                 entries), "tau", "dt", names in ``inputs``, ``memory`` and
                 ``parameters``. Steps at which ``until`` holds are taken as fixed.
+            tangents: changes of such inputs by name, in their shapes, or of a batch:
+                ``run.tangents`` are those of q, qd and totals, to first order.
             stabilize: how loops are kept closed: "project" (the nearest state, after
                 each step), "partition" (independent velocities are integrated, the
                 others follow), "baumgarte" or "none".
@@ -3006,6 +3009,7 @@ class Robot:
             parameters=parameters,
             gradient_of=gradient_of,
             wrt=wrt,
+            tangents=tangents,
             stabilize=stabilize,
             rate=rate,
             start=start,

@@ -289,3 +289,58 @@ def test_rigid_contacts_have_no_gradient() -> None:
             gradient_of="cost",
             wrt="q",
         )
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("lead", [(), (3,)])
+def test_tangents_are_adjoint_to_gradients(
+    integrator: str, lead: tuple[int, ...]
+) -> None:
+    # w · (J v) = (Jᵀ w) · v
+    robot, rng = ramidyn.robots.chain(3), np.random.default_rng(0)
+    q, qd = 0.3 * rng.normal(size=(2, *lead, 3))
+    tau = rng.normal(size=(*lead, 4, 3))
+    moved = {"q": q.shape, "qd": qd.shape, "tau": tau.shape, "gravity": (3,)}
+    tangents = {n: rng.normal(size=shape) for n, shape in moved.items()}
+    weights = {"q": rng.normal(size=(*lead, 5, 3)), "cost": rng.normal(size=lead)}
+    options: Any = {
+        "integrator": integrator,
+        "total": {"cost": lambda q, tau: q @ q + tau @ q},
+        "parameters": {"gravity": [0.0, 0.1, -9.81]},
+    }
+    back = robot.rollout(q, qd, tau, gradient_of=weights, wrt=tuple(moved), **options)
+    run = robot.rollout(q, qd, tau, tangents=tangents, **options)
+    np.testing.assert_array_equal(run.q, back.q)
+    there = sum(np.sum(w * run.tangents[n]) for n, w in weights.items())
+    here = sum(np.sum(back.gradients[n] * v) for n, v in tangents.items())
+    np.testing.assert_allclose(there, here, rtol=1e-9)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_tangents_are_differences_of_rollouts(restart: bool) -> None:
+    robot, h = ramidyn.robots.chain(2), 1e-6
+    q, v = np.array([0.3, -0.2]), np.array([1.0, 2.0])
+    options: Any = {
+        "steps": 6,
+        "dt": 0.01,
+        "until": lambda time: time > 0.025,
+        "restart": restart,
+        "total": {"cost": lambda q, qd: q @ q + qd @ qd},
+    }
+    run = robot.rollout(q, tangents={"q": v}, **options)
+    up, down = (robot.rollout(q + s * h * v, **options) for s in (1.0, -1.0))
+    for name in ("q", "qd", "cost"):
+        change = (getattr(up, name) - getattr(down, name)) / (2.0 * h)
+        np.testing.assert_allclose(run.tangents[name], change, rtol=1e-6, atol=1e-7)
+
+
+def test_tangents_that_do_not_fit_are_refused() -> None:
+    robot = ramidyn.robots.chain(2)
+    for tangents, message in (
+        ({"x": 1.0}, "tangents names 'x', which is not an input of this rollout"),
+        ({"q": [np.nan, 0.0]}, "tangents 'q' has nan"),
+        ({"q": np.zeros(3)}, r"q_tangent has shape \(3,\)"),
+        (3, "tangents is 3; expected changes of inputs by name"),
+    ):
+        with pytest.raises(ramidyn.Error, match=message):
+            robot.rollout(np.zeros(2), steps=2, tangents=tangents)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from ramidyn.simulation.gradients import Gradient, differentiable_step
 from ramidyn.simulation.ready_run import ReadyRun, layout_of
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.scan import Scan, check_fits, plan_of
-from ramidyn.simulation.scan_derivatives import ScanVjp
+from ramidyn.simulation.scan_derivatives import ScanJvp, ScanVjp
 from ramidyn.simulation.state import COUNT, ENDED, START, RunState
 from ramidyn.simulation.traced_step import StepOptions, TracedStep
 
@@ -44,6 +44,7 @@ class CompiledStep:
         self._ready: OrderedDict[tuple[object, ...], list[ReadyRun]] = OrderedDict()
         """runs that no thread is in, by what they depend on"""
         self._scans: OrderedDict[tuple[int, int], Scan] = OrderedDict()
+        self._changes: OrderedDict[tuple[object, ...], ScanJvp] = OrderedDict()
         self._gradients: OrderedDict[tuple[object, ...], ScanVjp] = OrderedDict()
 
     @cached_property
@@ -175,6 +176,29 @@ class CompiledStep:
                 lambda: differentiable_step(self.step),
             ),
         )
+
+    def changes(
+        self,
+        values: Mapping[str, Any],
+        steps: int,
+        every: int,
+        tangents: Mapping[str, Array],
+    ) -> dict[str, Array]:
+        """Return how q, q̇ and totals change with the inputs."""
+        step, given = self.step, self.first_inputs(values)
+        first = {e.before: e.name for e in step.restarted if e.name in tangents}
+        moved = {**tangents, **{n: tangents[name] for n, name in first.items()}}
+        forward = kept(
+            self._changes,
+            (steps, every, tuple(moved)),
+            lambda: ScanJvp(self.scan(steps, every), tuple(moved)),
+        )
+        found = forward.changes([given[n] for n in step.shapes], moved)
+        rows = {
+            n: np.concatenate([found[n], found[f"next {n}"][..., None, :]], axis=-2)
+            for n in ("q", "qd")
+        }
+        return rows | {n: found[f"next sum {n}"] for n, _ in step.options.total}
 
     def first_inputs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return all inputs of the first step."""

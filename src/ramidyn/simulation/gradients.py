@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from ramidyn.symbolic.expr import Expr, const
 from ramidyn.symbolic.inline import entries_of
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
 
 
 @final
@@ -68,6 +71,27 @@ def checked_gradient(
                 "total, such as gradient_of='cost'"
             )
         return None
+    known = _check_inputs(robot, step, "wrt", names)
+    if not names or len(set(names)) < len(names):
+        raise ArgumentError(
+            f"wrt is {wrt!r}; expected different names of inputs: {', '.join(known)}"
+        )
+    return Gradient(cast("tuple[str, ...]", names), _weights(arguments, gradient_of))
+
+
+def checked_tangents(
+    robot: Robot, step: TracedStep, tangents: object
+) -> dict[str, Array]:
+    """Return how the inputs change, by name."""
+    given = by_name("tangents", tangents, "changes of inputs")
+    _check_inputs(robot, step, "tangents", tuple(given))
+    return {n: checked_numbers(f"tangents {n!r}", x) for n, x in given.items()}
+
+
+def _check_inputs(
+    robot: Robot, step: TracedStep, what: str, names: tuple[Any, ...]
+) -> list[str]:
+    """Return the inputs of a rollout that may change; raise an error for others."""
     if robot.model.contacts:
         raise ArgumentError(
             f"robot {robot.name!r} has rigid contacts, hard limits or dry friction, "
@@ -79,14 +103,10 @@ def checked_gradient(
         if name not in known:
             hint = "; pass tau" if name == "tau" else ""
             raise ArgumentError(
-                f"wrt names {name!r}, which is not an input of this rollout; inputs: "
-                f"{', '.join(known)}{hint}"
+                f"{what} names {name!r}, which is not an input of this rollout; "
+                f"inputs: {', '.join(known)}{hint}"
             )
-    if not names or len(set(names)) < len(names):
-        raise ArgumentError(
-            f"wrt is {wrt!r}; expected different names of inputs: {', '.join(known)}"
-        )
-    return Gradient(cast("tuple[str, ...]", names), _weights(arguments, gradient_of))
+    return known
 
 
 def _weights(arguments: CheckedArguments, gradient_of: object) -> dict[str, Array]:

@@ -48,6 +48,8 @@ class Run:
     gradients: Mapping[str, Array] = field(default_factory=dict[str, Array])
     """of ``gradient_of`` by the inputs in ``wrt``, by name: in their shapes, with an
     axis for the batch"""
+    tangents: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """changes of q, qd and totals with the inputs in ``tangents``, in their shapes"""
 
     def __getattr__(self, name: str) -> Array:
         for found in ("recorded", "totals"):
@@ -105,6 +107,7 @@ class Run:
             self.events,
             None if self.end is None else self.end[chosen],
             of(self.gradients),
+            of(self.tangents),
         )
 
     def at(self, time: npt.ArrayLike) -> tuple[Array, Array]:

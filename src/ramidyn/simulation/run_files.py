@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ramidyn.simulation.run import Run
 
 FORMAT = "ramidyn run 2"
-GROUPS = ("recorded", "totals", "events", "gradients")
+GROUPS = ("recorded", "totals", "events", "gradients", "tangents")
 NOT_A_RUN = (zipfile.BadZipFile, ValueError, KeyError, AttributeError, EOFError)
 """what NumPy and JSON raise for other files"""
 

@@ -46,6 +46,7 @@ class ScanJvp:
         check_differentiable(self.wrt)
         carried = [names[i] for i, _ in plan.carry]
         moved = [n for n in names if n in self.wrt or n in carried]
+        self._moved = moved
         program = jvp(_traced_step(scan.step), moved)
         step = program_kernel(program, options_of(scan.step))
         inputs, outputs = len(names), len(signature.outputs)
@@ -77,6 +78,21 @@ class ScanJvp:
     def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
         """Run all steps from the values and changes of the inputs."""
         return self._scan(*values, out=out, **named, **self._zero)
+
+    def changes(
+        self, values: Sequence[object], tangents: Mapping[str, object]
+    ) -> dict[str, Array]:
+        """Return the change of each output, by the names of outputs.
+
+        ``tangents`` are those of the inputs in ``wrt``, by their names.
+        """
+        cores, names = (
+            dict(self.scan.signature.inputs),
+            self.scan.signature.output_names,
+        )
+        moved = [tangents.get(n, np.zeros(cores[n])) for n in self._moved]
+        found = self._scan(*values, *moved)
+        return dict(zip(names, found[len(names) :], strict=True))
 
 
 @final
