@@ -36,7 +36,6 @@ from ramidyn.algorithms.loops.proximal import (
     Solver,
     idle,
     proximal,
-    without_components,
     without_idle,
 )
 from ramidyn.algorithms.loops.reduced import Clustered, ReducedSystem
@@ -50,7 +49,7 @@ from ramidyn.mechanism.constraints.samples import needed_cuts, rows_of
 from ramidyn.quantities.applied import acting_forces, newton_euler
 from ramidyn.quantities.mass_matrix import sparse_mass_matrix, sparse_rows
 from ramidyn.quantities.operational_inertia import jacobian_rows
-from ramidyn.symbolic.dense import dot
+from ramidyn.symbolic.dense import dot, without_components
 from ramidyn.symbolic.expr import ONE, ZERO, Expr, const
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tracing.quantity import Checks, Quantity, Shapes, quantity

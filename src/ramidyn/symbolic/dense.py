@@ -18,6 +18,9 @@ from itertools import combinations
 from operator import sub
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from ramidyn.symbolic.expr import ONE, ZERO, Expr, lift, region
 from ramidyn.symbolic.functions import maximum, sqrt, where
 
@@ -334,6 +337,17 @@ def product(A: Iterable[Sequence[Expr]], B: Iterable[Sequence[Expr]]) -> Matrix:
     """Return A B."""
     columns = list(zip(*B, strict=True))
     return [[inner(row, column) for column in columns] for row in A]
+
+
+def without_components(null: npt.NDArray[np.float64], x: Sequence[Expr]) -> list[Expr]:
+    """Return x − n nᵀ x for orthonormal columns n."""
+    out = list(x)
+    for n in np.transpose(null).tolist():
+        along = ZERO
+        for k, e in zip(n, x, strict=True):
+            along = along + e * k
+        out = [e - along * k for e, k in zip(out, n, strict=True)]
+    return out
 
 
 def dot(a: Mapping[int, Expr], b: Mapping[int, Expr]) -> Expr:

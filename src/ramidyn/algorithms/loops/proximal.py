@@ -18,12 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.description.pose import Array
 from ramidyn.spatial.vector3 import ZERO
-from ramidyn.symbolic.dense import Factor, add_multiples, dot, gram, ldl
+from ramidyn.symbolic.dense import (
+    Factor,
+    add_multiples,
+    dot,
+    gram,
+    ldl,
+    without_components,
+)
 from ramidyn.symbolic.dense import solve as ldl_solve
 from ramidyn.symbolic.expr import Expr, const
 
@@ -114,14 +119,3 @@ def _gram_factor(rows: Sequence[DofVector], damping: float) -> Factor:
     """Return C and E of J Jᵀ = C E Cᵀ, damped."""
     A = gram(rows, rows)
     return ldl([[*a[:-1], a[-1] * (1.0 + damping)] for a in A])
-
-
-def without_components(null: Array, x: Sequence[Expr]) -> list[Expr]:
-    """Return x − n nᵀ x for orthonormal columns n."""
-    out = list(x)
-    for n in np.transpose(null).tolist():
-        along = ZERO
-        for k, e in zip(n, x, strict=True):
-            along = along + e * k
-        out = [e - along * k for e, k in zip(out, n, strict=True)]
-    return out
