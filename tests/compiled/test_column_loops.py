@@ -177,3 +177,18 @@ def test_threads_share_no_workspace(rng: np.random.Generator) -> None:
         found = list(pool.map(f, states))
     for x, y in zip(states, found, strict=True):
         np.testing.assert_allclose(y, x[1] - k - x[2] * (x[0] * k), atol=1e-9)
+
+
+def test_one_state_has_wider_groups_than_a_batch(rng: np.random.Generator) -> None:
+    robot = ramidyn.robots.humanoid30("plain")
+    f = ramidyn.compile(ramidyn.forward_dynamics_derivatives, robot)
+    (call,) = f.program.calls
+    loop = call.value.columns
+    assert len(loop.wide) < len(loop.sweeps)
+    q = np.stack([robot.random_configuration(rng) for _ in range(9)])
+    qd, tau = rng.normal(size=(2, 9, robot.nv))
+    many = f(q, qd, tau)
+    for k in (0, 8):
+        for one, batch in zip(f(q[k], qd[k], tau[k]), many, strict=True):
+            scale = np.abs(one).max()
+            np.testing.assert_allclose(batch[k], one, rtol=0, atol=1e-11 * scale)

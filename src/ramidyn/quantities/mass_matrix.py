@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from ramidyn.algorithms.coriolis import coriolis_in_body_frames, coriolis_in_root_frame
 from ramidyn.algorithms.crba import crba, crba_root
@@ -41,7 +40,7 @@ from ramidyn.coordinates.coordinates import DofOrder
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.quantities.frames import world_linear
-from ramidyn.symbolic.column_loop import ColumnGroup, grouped, map_columns
+from ramidyn.symbolic.column_loop import ColumnGroup, map_columns, nested_groups
 from ramidyn.symbolic.expr import ONE, ZERO, Expr
 from ramidyn.symbolic.program import FRESH, KEPT, Sweep, SweepStep
 from ramidyn.tracing.context import Context, array
@@ -51,6 +50,8 @@ from ramidyn.tree.singular import check_dynamics
 from ramidyn.tree.tree import ROOT, ancestors, depths
 
 CRBA: dict[str, Callable[..., TreeEntries]] = {"crba": crba, "crba_root": crba_root}
+_Sized: TypeAlias = tuple[ColumnGroup, int]
+"""a group of columns, and how many of their rows are needed"""
 CORIOLIS: dict[str, Callable[..., TreeEntries]] = {
     "body_frames": coriolis_in_body_frames,
     "root_frame": coriolis_in_root_frame,
@@ -261,9 +262,9 @@ def solved_columns(
     """
     L, D, n = solver.L, solver.D, len(solver.parents)
     tree = _Tree(solver.parents)
-    unit, groups, sizes = _groups(tree, [tree.closed(b) for b in columns], unit)
+    unit, groups, wide = _groups(tree, [tree.closed(b) for b in columns], unit)
     use = Counter[tuple[int, int]]()
-    for group, size in zip(groups, sizes, strict=True):
+    for group, size in groups:
         for k, c in tree.trunks(group.rows, size).items():
             use[k, c] += len(group.columns)
     # A rule takes as many products to make for each joint between as its trunk is long.
@@ -300,11 +301,12 @@ def solved_columns(
         return Sweep(group.columns, tuple(steps))
 
     given: list[dict[int, Expr]] = [{} for _ in columns]
-    for group in groups:
+    for group, _ in wide:
         for c in group.columns:
             given[c] = {k: columns[c].get(k, ZERO) for k in sorted(group.rows)}
-    every = [group.columns for group in groups]
-    solved = map_columns(shared, given, every, list(map(sweep, groups, sizes)), n)
+    every = [group.columns for group, _ in wide]
+    sweeps, single = ([sweep(*x) for x in found] for found in (groups, wide))
+    solved = map_columns(shared, given, every, sweeps, n, single)
     for k, row in enumerate(solved):
         row[unit:] = [
             solved[min(i, k)][unit + max(i, k)] for i in range(len(row) - unit)
@@ -314,19 +316,29 @@ def solved_columns(
 
 def _groups(
     tree: _Tree, closed: Sequence[frozenset[int]], unit: int | None
-) -> tuple[int, list[ColumnGroup], list[int]]:
-    """Return the first column that is known by symmetry, groups, and their rows."""
+) -> tuple[int, list[_Sized], list[_Sized]]:
+    """Return the first column that is known by symmetry, and groups with their size.
+
+    These are of a batch, and of one state.
+    """
     n, end = len(tree.parents), len(closed)
-    every = grouped(closed, tree.operations)
-    if unit is None:
-        return end, every, [n] * len(every)
-    whole = grouped(closed[:unit], tree.operations)
-    lower = grouped(closed[unit:], lambda rows: tree.operations(rows, max(rows) + 1))
-    lower = [replace(g, columns=tuple(unit + c for c in g.columns)) for g in lower]
-    groups = [*whole, *lower]
-    if sum(g.cost for g in groups) >= sum(g.cost for g in every):
-        return end, every, [n] * len(every)
-    return unit, groups, [*([n] * len(whole)), *(max(g.rows) + 1 for g in lower)]
+    rows, unit = dict(enumerate(closed)), end if unit is None else unit
+    every = nested_groups(rows, tree.operations)
+    separate = nested_groups({c: rows[c] for c in range(unit)}, tree.operations)
+    lower = nested_groups(
+        {c: rows[c] for c in range(unit, end)},
+        lambda some: tree.operations(some, max(some) + 1),
+    )
+    whole, half = (
+        sum(g.cost for found in x for g in found) for x in (every, (*separate, *lower))
+    )
+    if half >= whole:
+        unit, separate, lower = end, every, nested_groups({}, tree.operations)
+    few, many = (
+        [*((g, n) for g in a), *((g, max(g.rows) + 1) for g in b)]
+        for a, b in zip(separate, lower, strict=True)
+    )
+    return unit, few, many
 
 
 @final

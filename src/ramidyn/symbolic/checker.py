@@ -53,7 +53,7 @@ def _check_columns(loop: ColumnLoop) -> None:
     assert len(set(loop.places)) == len(loop.places), "two entries have one place"
     assert all(0 <= x < size for x in loop.places), "an entry is outside the matrix"
     rows = range(loop.rows)
-    for sweep in loop.sweeps:
+    for sweep in (*loop.sweeps, *loop.wide):
         assert all(0 <= k < loop.columns for k in sweep.columns), "no such column"
         used = [r for s in sweep.steps for r in (s.row, *(i for _, i in s.terms))]
         assert all(r in rows for r in used), "no such row"

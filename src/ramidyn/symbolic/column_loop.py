@@ -26,7 +26,7 @@ from ramidyn.symbolic.program import FRESH, Callee, ColumnLoop, Sweep
 
 SIDE_BY_SIDE = 8
 """columns that one vector may hold, when there is only one state"""
-TOGETHER = 4, 16
+TOGETHER, WIDE = 4, 16
 """columns that are worked on together: of a batch, of one state"""
 
 
@@ -42,6 +42,7 @@ def map_columns(
     groups: Sequence[Sequence[int]],
     sweeps: Sequence[Sweep],
     rows: int,
+    wide: Sequence[Sweep] | None = None,
 ) -> list[list[Expr]]:
     """Return a matrix after some sweeps over its columns, by rows.
 
@@ -52,6 +53,7 @@ def map_columns(
         groups: of columns that all sweeps treat alike; a column in none is zero.
         sweeps: what is done, one after another.
         rows: the number of rows.
+        wide: the same for one state, each for whole groups.
     """
     number: dict[int, int] = {}
     size = 0
@@ -63,12 +65,15 @@ def map_columns(
         for c, entries in enumerate(columns)
         for r, e in entries.items()
     }
-    renumbered = tuple(
-        s._replace(columns=tuple(sorted(number[c] for c in s.columns)))
-        for s in sweeps
-        if s.columns
+    few, many = (
+        tuple(
+            s._replace(columns=tuple(sorted(number[c] for c in s.columns)))
+            for s in found
+            if s.columns
+        )
+        for found in (sweeps, sweeps if wide is None else wide)
     )
-    loop = ColumnLoop(renumbered, rows, size, len(shared), tuple(given))
+    loop = ColumnLoop(few, rows, size, len(shared), tuple(given), many)
     made = expr.call(Callee(loop), (*shared, *given.values()))
 
     def entry(r: int, c: int) -> Expr:
@@ -91,15 +96,18 @@ class ColumnGroup:
 
 
 def grouped(
-    nonzeros: Sequence[frozenset[int]], operations: Callable[[frozenset[int]], int]
+    nonzeros: Mapping[int, frozenset[int]],
+    operations: Callable[[frozenset[int]], int],
+    together: int,
 ) -> list[ColumnGroup]:
     """Return columns that are not zero in groups, by the rows where they are not.
 
-    Neighbors are joined where a few columns would have to be filled up with others;
-    ``operations`` says what a column with so many rows takes.
+    Neighbors are joined where a few columns would have to be filled up with others, as
+    so many are worked on together; ``operations`` says what a column with some rows
+    takes.
     """
     alike: dict[frozenset[int], list[int]] = {}
-    for c, rows in enumerate(nonzeros):
+    for c, rows in nonzeros.items():
         if rows:
             alike.setdefault(rows, []).append(c)
     kinds = sorted(alike.items(), key=lambda x: sorted(x[0]))
@@ -111,9 +119,9 @@ def grouped(
         for start in reversed(range(end)):
             columns = (*kinds[start][1], *columns)
             rows |= kinds[start][0]
-            cost = _blocks(len(columns)) * operations(rows)
+            cost = -(-len(columns) // together) * together * operations(rows)
             ways[start] = ColumnGroup(columns, rows, cost)
-            if len(columns) >= max(TOGETHER):
+            if len(columns) >= WIDE:
                 break
         found = min(ways, key=lambda start: cheapest[start] + ways[start].cost)
         cheapest.append(cheapest[found] + ways[found].cost)
@@ -126,9 +134,13 @@ def grouped(
     return groups[::-1]
 
 
-def _blocks(columns: int) -> int:
-    """Return what so many columns take, of a batch and of one state alike."""
-    return sum(-(-columns // n) for n in TOGETHER)
+def nested_groups(
+    nonzeros: Mapping[int, frozenset[int]], operations: Callable[[frozenset[int]], int]
+) -> tuple[list[ColumnGroup], list[ColumnGroup]]:
+    """Return the groups of a batch, and those of one state, which are made of them."""
+    wide = grouped(nonzeros, operations, WIDE)
+    inner = ({c: nonzeros[c] for c in group.columns} for group in wide)
+    return [g for x in inner for g in grouped(x, operations, TOGETHER)], wide
 
 
 def unrolled_columns(loop: ColumnLoop, arguments: Sequence[Expr]) -> list[Expr]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import final
 
 from ramidyn.symbolic import expr
-from ramidyn.symbolic.column_loop import grouped, map_columns
+from ramidyn.symbolic.column_loop import map_columns, nested_groups
 from ramidyn.symbolic.derivatives import between
 from ramidyn.symbolic.expr import Expr, const, div, mul, neg, sub
 from ramidyn.symbolic.program import FRESH, KEPT, Sweep, SweepStep
@@ -256,14 +256,20 @@ def map_steps(
         (1 << row, scale != FRESH, sum(1 << i for _, i in terms))
         for row, scale, terms in linear.steps
     ]
-    nonzeros = [frozenset(k for k, x in enumerate(b) if x is not zero) for b in columns]
-    groups = grouped(nonzeros, operations)
-    sweeps = [Sweep(group.columns, steps(group.rows)) for group in groups]
+    nonzeros = {
+        c: frozenset(k for k, x in enumerate(b) if x is not zero)
+        for c, b in enumerate(columns)
+    }
+    groups, wide = nested_groups(nonzeros, operations)
+    sweeps, single = (
+        [Sweep(group.columns, steps(group.rows)) for group in found]
+        for found in (groups, wide)
+    )
     given: list[dict[int, Expr]] = [{} for _ in columns]
-    for group in groups:
+    for group in wide:
         for c in group.columns:
             given[c] = {k: columns[c][k] for k in sorted(group.rows)}
-    every = [group.columns for group in groups]
-    matrix = map_columns(shared, given, every, sweeps, linear.rows)
+    every = [group.columns for group in wide]
+    matrix = map_columns(shared, given, every, sweeps, linear.rows, single)
     nothing = [zero] * len(columns)
     return [nothing if row is None else matrix[row] for row in linear.results]

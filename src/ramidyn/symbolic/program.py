@@ -70,6 +70,8 @@ class ColumnLoop(NamedTuple):
     """number of shared factors"""
     places: tuple[int, ...]
     """of the entries that are given, in the matrix"""
+    wide: tuple[Sweep, ...]
+    """the same for one state, whose vectors hold neighboring columns"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,14 +36,14 @@ COUNTS = {
         "inverse_dynamics": (4940, 5007),
         "mass_matrix": (4225, 5739),
         "inverse_dynamics_derivatives": (36725, 43988),
-        "forward_dynamics_derivatives": (115192, 207984),
+        "forward_dynamics_derivatives": (113135, 192815),
     },
     "tiago_pro": {
         "forward_dynamics": (6389, 7617),
         "inverse_dynamics": (3204, 3210),
         "mass_matrix": (2442, 3902),
         "inverse_dynamics_derivatives": (21127, 25360),
-        "forward_dynamics_derivatives": (31758, 54916),
+        "forward_dynamics_derivatives": (31758, 52524),
     },
     "panda": {
         "forward_dynamics": (1253, 1527),
@@ -57,14 +57,14 @@ COUNTS = {
         "inverse_dynamics": (2631, 2640),
         "mass_matrix": (1553, 2257),
         "inverse_dynamics_derivatives": (19080, 22857),
-        "forward_dynamics_derivatives": (29251, 53094),
+        "forward_dynamics_derivatives": (29881, 51321),
     },
     "baxter": {
         "forward_dynamics": (2685, 3043),
         "inverse_dynamics": (1443, 1451),
         "mass_matrix": (880, 1006),
         "inverse_dynamics_derivatives": (9702, 10414),
-        "forward_dynamics_derivatives": (18717, 22663),
+        "forward_dynamics_derivatives": (18349, 23155),
     },
     "romeo": {
         "inverse_dynamics": (3582, 3582),
@@ -76,14 +76,14 @@ COUNTS = {
         "inverse_dynamics": (3584, 3606),
         "mass_matrix": (3033, 3033),
         "inverse_dynamics_derivatives": (25751, 25751),
-        "forward_dynamics_derivatives": (96147, 103851),
+        "forward_dynamics_derivatives": (89944, 97951),
     },
     "alex": {
         "forward_dynamics": (12643, 12754),
         "inverse_dynamics": (5441, 5401),
         "mass_matrix": (6891, 7953),
         "inverse_dynamics_derivatives": (42461, 47229),
-        "forward_dynamics_derivatives": (160577, 226347),
+        "forward_dynamics_derivatives": (152806, 211783),
     },
 }
 """total operations with joints that follow their leaders, and with independent ones"""

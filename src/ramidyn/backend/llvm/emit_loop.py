@@ -44,7 +44,7 @@ def loop_module(loop: SweepLoop, target: Target, symbol: str) -> str:
     abreast = min(ABREAST, COLUMNS // width)
     steps: list[int] = []
     blocks: list[int] = []
-    for sweep in loop.sweeps:
+    for sweep in loop.wide if is_single else loop.sweeps:
         start = WORD * len(steps)
         for first, second in pairs(sweep.steps):
             steps += _record(first, second, loop, size)

@@ -39,6 +39,8 @@ class SweepLoop:
     """Sweeps over columns of a matrix: one function."""
 
     sweeps: tuple[Sweep, ...]
+    wide: tuple[Sweep, ...]
+    """for one state"""
     shared: int
     """the first slot of what all columns need"""
     matrix: int
@@ -159,7 +161,7 @@ def _columns(loop: ColumnLoop) -> CalleeFrame:
     """Return the frame of sweeps: the factors, the matrix, and a spare column."""
     matrix = aligned_slots(loop.shared)
     size = loop.rows * loop.columns
-    function = SweepLoop(loop.sweeps, 0, matrix, loop.rows, loop.columns)
+    function = SweepLoop(loop.sweeps, loop.wide, 0, matrix, loop.rows, loop.columns)
     return CalleeFrame(
         (function,),
         (Instruction(Op.RUN, 0),),
