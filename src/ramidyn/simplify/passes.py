@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ramidyn.simplify import rules
 from ramidyn.simplify.rules import rewrite, with_bodies
-from ramidyn.symbolic.expr import Expr, const, div, mul
+from ramidyn.symbolic.expr import Expr, const
 from ramidyn.symbolic.program import Program, live
 
 Pass = Callable[[Program], Program]
@@ -47,12 +47,26 @@ def share_reciprocals(program: Program) -> Program:
     if all(n < 2 for n in divided.values()):
         return program
 
-    def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
-        if divided.get(e.args[1], 0) > 1:
-            return mul(args[0], div(const(1.0), args[1]))
-        return None
+    one = next((e for e in program.order if e.op == "const" and e.value == 1.0), None)
+    reciprocal: dict[Expr, Expr] = {}
 
-    return rewrite(program, {"div": (rule,)})
+    def rule(e: Expr, args: rules.Args, nodes: list[Expr]) -> Expr | None:
+        nonlocal one
+        x, d = args
+        if divided.get(e.args[1], 0) < 2:
+            return None
+        if one is None:
+            one = const(1.0)
+            nodes.append(one)
+        if d not in reciprocal:
+            reciprocal[d] = Expr("div", (one, d), None, e.region)
+            nodes.append(reciprocal[d])
+        if x is one:
+            return reciprocal[d]
+        nodes.append(Expr("mul", (x, reciprocal[d]), None, e.region))
+        return nodes[-1]
+
+    return rules.fuse(program, ("div",), rule)
 
 
 def place_signs(program: Program) -> Program:
@@ -66,9 +80,9 @@ def contract(program: Program) -> Program:
     """Fuse products into sums.    Assumes: contraction allowed."""
     taken = rules.products_of_sums(program)
 
-    def rule(e: Expr, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def rule(e: Expr, args: rules.Args, nodes: list[Expr]) -> Expr | None:
         product = taken.get(e)
-        return () if product is None else rules.take_in(e, args, product)
+        return None if product is None else rules.take_in(e, args, product, nodes)
 
     return rules.fuse(program, rules.SUMS, rule)
 
@@ -77,8 +91,8 @@ def chain_products(program: Program) -> Program:
     """x + (a·b + c·d) → a·b + (c·d + x).    Assumes: reassociation allowed."""
     ready, uses = rules.cycles(program), program.uses()
 
-    def rule(e: Expr, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return rules.chain(e, args, uses, ready)
+    def rule(e: Expr, args: rules.Args, nodes: list[Expr]) -> Expr | None:
+        return rules.chain(e, args, uses, ready, nodes)
 
     return rules.fuse(program, rules.SUMS, rule)
 

@@ -219,8 +219,8 @@ def _if_cheaper(
     return changed if count(changed).cost <= count(program).cost else program
 
 
-Fusion = Callable[[Expr, Args], Args]
-"""(old node, its new arguments) -> new nodes; the last one replaces it. Or none."""
+Fusion = Callable[[Expr, Args, list[Expr]], Expr | None]
+"""(old node, its new arguments, where new nodes go) -> its replacement, or None."""
 
 
 def fuse(program: Program, operations: Sequence[str], rule: Fusion) -> Program:
@@ -236,15 +236,14 @@ def fuse(program: Program, operations: Sequence[str], rule: Fusion) -> Program:
         is_same = is_untouched(args)
         if not is_same:
             args = tuple([now(a, a) for a in args])
-        made = rule(e, args) if e.op in operations else ()
-        if made:
-            nodes += made
-            new[e] = made[-1]
+        made = rule(e, args, nodes) if e.op in operations else None
+        if made is not None:
+            new[e] = made
         elif is_same:
             nodes.append(e)
         else:
-            changed = new[e] = e.__class__(e.op, args, e.value, e.region)
-            nodes.append(changed)
+            made = new[e] = e.__class__(e.op, args, e.value, e.region)
+            nodes.append(made)
     return _if_cheaper(program, nodes, new)
 
 
@@ -314,12 +313,12 @@ def products_of_sums(program: Program) -> dict[Expr, Expr]:
     return taken
 
 
-def take_in(e: Expr, args: Args, product: Expr) -> Args:
+def take_in(e: Expr, args: Args, product: Expr, nodes: list[Expr]) -> Expr:
     """a·b + c → fma(a, b, c), and its signs; ``product`` is an argument of e."""
     k = 0 if e.args[0] is product else 1
     a, b = args[k].args
     signs = (1, 1) if e.op == "add" else (1, -1) if k == 0 else (-1, 1)
-    return (_fused(*signs, a, b, args[1 - k], e.region),)
+    return _fused(*signs, (a, b, args[1 - k]), e.region, nodes)
 
 
 def cycles(program: Program) -> dict[Expr, int]:
@@ -334,7 +333,9 @@ def cycles(program: Program) -> dict[Expr, int]:
     return ready
 
 
-def chain(e: Expr, args: Args, uses: Uses, ready: dict[Expr, int]) -> Args:
+def chain(
+    e: Expr, args: Args, uses: Uses, ready: dict[Expr, int], nodes: list[Expr]
+) -> Expr | None:
     """x + (a·b + c·d) → a·b + (c·d + x), and its signs: one operation fewer.
 
     Only if no other node needs the terms, and x is not ready so late that the others
@@ -356,12 +357,14 @@ def chain(e: Expr, args: Args, uses: Uses, ready: dict[Expr, int]) -> Args:
         if sign_x < 0 and sign_cd < 0:
             continue
         a, b, (c, d) = new.args[0], new.args[1], new.args[2].args
-        inner = _fused(sign_cd, sign_x, c, d, x, e.region)
-        return inner, _fused(sign_ab, 1, a, b, inner, e.region)
-    return ()
+        inner = _fused(sign_cd, sign_x, (c, d, x), e.region, nodes)
+        return _fused(sign_ab, 1, (a, b, inner), e.region, nodes)
+    return None
 
 
-def _fused(sign: int, sign_c: int, a: Expr, b: Expr, c: Expr, region: int) -> Expr:
-    """Return ±a·b ± c; not both signs are negative."""
+def _fused(sign: int, sign_c: int, args: Args, region: int, nodes: list[Expr]) -> Expr:
+    """Add ±a·b ± c to the nodes; not both signs are negative."""
     op = "fnma" if sign < 0 else "fma" if sign_c > 0 else "fms"
-    return Expr(op, (a, b, c), None, region)
+    made = Expr(op, args, None, region)
+    nodes.append(made)
+    return made
