@@ -24,6 +24,7 @@ from ramidyn.symbolic.derivatives import jvp, vjp
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.printer import text
 from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.repeat import unless
 from ramidyn.symbolic.trace import trace
 from support.called_programs import (
     FUNCTIONS,
@@ -275,6 +276,56 @@ def test_last_states_of_a_loop_share_tiles(
     assert np.max(found.steps) > 30.0
     assert np.median(found.steps) < 15.0
     np.testing.assert_array_equal(np.array(expected).T, [found.steps, found.sum])
+
+
+def roots(x: Any) -> Any:
+    """Newton's method, with a value that is carried and not asked for."""
+    found = ramidyn.repeat_until(
+        lambda c: {"y": c["last"], "last": 0.5 * (c["last"] + x / c["last"])},
+        {"y": x, "last": 0.5 * (x + 1.0)},
+        lambda c: math.absolute(c["y"] * c["y"] - x) <= 1e-9 * x,
+        most=60,
+    )
+    return {"root": found.carry["y"], "steps": found.steps}
+
+
+def test_states_that_are_done_keep_what_is_asked_for(rng: np.random.Generator) -> None:
+    """The other values go on: their where is gone, and lanes do not put them back."""
+    program = trace(roots, {"x": ()})
+    (call,) = program.calls
+    (thawed,) = simplify(program).calls
+    kept = [sum(e.op == "where" for e in c.value.program.order) for c in (call, thawed)]
+    assert kept[1] == kept[0] - 1
+    (until,) = (s for s in schedule(lower(simplify(program))).steps if s.op == Op.UNTIL)
+    assert (until.base, until.functions) == (3, 6)  # done, steps, y
+    x = np.exp(rng.uniform(-30.0, 30.0, 500))
+    found = ramidyn.kernel(roots, {"x": ()})(x)
+    np.testing.assert_allclose(found.root, np.sqrt(x), rtol=1e-8)
+    assert found.steps.min() < 10
+    assert found.steps.max() > 20
+
+
+def maybe(x: Any, y: Any) -> Any:
+    """Work that few states need, with shared numbers."""
+    shared = [x * k + y for k in range(1, 8)]
+
+    def body(entries: list[Any], given: list[Any]) -> list[Any]:
+        return [entries[0] + sum(g * g for g in given)]
+
+    return unless(x < 3.0, body, [x], shared)[0]
+
+
+def test_shared_numbers_are_moved_for_states_that_need_them() -> None:
+    program = trace(maybe, {"x": (), "y": ()})
+    twice = trace(lambda x, y: maybe(maybe(x, y), y), {"x": (), "y": ()})
+    for one in (program, twice):
+        steps = schedule(lower(simplify(one))).steps
+        untils = [s.functions > 0 for s in steps if s.op == Op.UNTIL]
+        assert untils == [False, True] * (len(untils) // 2)
+    x = np.where(np.arange(300) % 37 == 0, 5.0, 1.0)
+    y = np.linspace(0.0, 1.0, 300)
+    meant = np.where(x < 3.0, x, x + sum((x * k + y) ** 2 for k in range(1, 8)))
+    np.testing.assert_allclose(ramidyn.kernel(maybe, {"x": (), "y": ()})(x, y), meant)
 
 
 def test_neighbors_are_moved_as_one() -> None:

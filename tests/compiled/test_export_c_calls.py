@@ -281,10 +281,10 @@ def test_what_is_called_twice_is_one_function_and_loops_are_loops() -> None:
 def test_the_header_says_how_often_what_runs() -> None:
     program = trace(loops_in_loops, {"a": 3})
     shown = operations_by_call(prepared(program))
-    assert shown == "1 + 3 x (10 + up to 7 x 10 + 2 x 3)"
+    assert shown == "1 + 3 x (10 + up to 7 x 9 + 2 x 3)"
     header = exported(program).texts["kernel.h"]
     assert f" * Operations by call: {shown}.\n" in header
-    assert count(prepared(program)).total == 1 + 3 * (10 + 7 * 10 + 2 * 3)
+    assert count(prepared(program)).total == 1 + 3 * (10 + 7 * 9 + 2 * 3)
     assert operations_by_call(prepared(trace(depth_four, {"a": 3}))) == (
         "7 + 2 x (7 + 2 x (7 + 2 x 7))"
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ramidyn.simplify import rules
 from ramidyn.simplify.rules import rewrite, with_bodies
-from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.expr import Expr, call, const
 from ramidyn.symbolic.program import Program, live
 
 Pass = Callable[[Program], Program]
@@ -20,6 +20,27 @@ Pass = Callable[[Program], Program]
 def drop_dead_code(program: Program) -> Program:
     """Keep what the results need.    Assumes: nothing."""
     return replace(program, order=live(program.order, program.results))
+
+
+def thaw_loops(program: Program) -> Program:
+    """Let states that are done go on in what no result shows.    Assumes: nothing.
+
+    A loop with an open end keeps the values of such states. What they hand from step to
+    step, and nobody asks for after the loop, need not be kept.
+    """
+    shown: dict[Expr, set[int]] = {e: {0} for e in program.calls if e.value.until}
+    for e in program.order:
+        if e.op == "result" and e.args[0] in shown:
+            shown[e.args[0]].add(int(e.value))
+    if not shown:
+        return program
+
+    def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
+        if e not in shown:
+            return None
+        return call(rules.thawed(e.value, shown[e]), args)
+
+    return rewrite(program, {"call": (rule,)})
 
 
 def fold_trigonometry(program: Program) -> Program:
@@ -99,6 +120,7 @@ def chain_products(program: Program) -> Program:
 
 SIMPLIFICATIONS: tuple[Pass, ...] = (
     drop_dead_code,
+    thaw_loops,
     fold_trigonometry,
     collect_terms,
     place_signs,

@@ -266,6 +266,27 @@ def with_bodies(program: Program, change: Callable[[Program], Program]) -> Progr
     return rewrite(program, {"call": (rule,)}) if changed else program
 
 
+def thawed(callee: Callee, shown: set[int]) -> Callee:
+    """Return a loop that keeps only these results of states that are done.
+
+    The first one says whether they are. A loop with loops inside stays: those would
+    wait for states that are done.
+    """
+    body = callee.body
+    if not isinstance(body, Program) or body.calls or body.results[0].op != "where":
+        return callee
+    is_done, name = body.results[0].args[0], body.inputs[0].name
+
+    def result(k: int, e: Expr) -> Expr:
+        is_kept = e.op == "where" and e.args[0] is is_done
+        is_own = is_kept and e.args[1].op == "input" and e.args[1].value == (name, k)
+        return e.args[2] if is_own and k not in shown else e
+
+    results = tuple(result(k, e) for k, e in enumerate(body.results))
+    order = live(body.order, results)
+    return replace(callee, body=replace(body, results=results, order=order))
+
+
 def moved_labels(labels: dict[Expr, str], new: dict[Expr, Expr]) -> dict[Expr, str]:
     """Return the labels on what their nodes became, signs aside."""
     moved: dict[Expr, str] = {}

@@ -64,6 +64,7 @@ def test_long_programs_keep_their_values_through_all_passes(
 def test_every_pass_is_in_one_of_the_lists() -> None:
     assert set(SIMPLIFICATIONS) | set(LOWERING) == {
         passes.drop_dead_code,
+        passes.thaw_loops,
         passes.fold_trigonometry,
         passes.collect_terms,
         passes.place_signs,

@@ -154,7 +154,21 @@ def _until(callee: Callee, inputs: int) -> Instruction:
     """Return the end of a loop; what has places by steps cannot change lanes."""
     if callee.sliced or callee.stacked:
         return Instruction(Op.UNTIL)
-    return Instruction(Op.UNTIL, 0, callee.carried, functions=inputs)
+    return Instruction(Op.UNTIL, 0, _kept(callee.program), functions=inputs)
+
+
+def _kept(body: Program) -> int:
+    """Return how many slots, the first ones, hold values of states that are done.
+
+    Such a value stays as it is, or depends on the first entry, which says so.
+    """
+    varied: set[Expr] = set()
+    for e in body.order:
+        is_first = e.op == "input" and e.value == (body.inputs[0].name, 0)
+        if is_first or not varied.isdisjoint(e.args):
+            varied.add(e)
+    kept = [e in varied or e.op == "input" for e in body.results]
+    return max((k + 1 for k, is_kept in enumerate(kept) if is_kept), default=0)
 
 
 def _columns(loop: ColumnLoop) -> CalleeFrame:

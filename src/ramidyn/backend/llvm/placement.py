@@ -159,8 +159,8 @@ class Placement:
             k = self.number[part]
             frame, base = self.frames[k], bases[k]
             given = {base + slot: a for slot, a in self._read(k).items()}
-            writer.move(self._arguments(k, given, there))
-            writer.call(frame, base, part.value.digest)
+            moves = self._arguments(k, given, there)
+            writer.call(frame, base, part.value.digest, moves)
             inside = range(base, base + frame.slots)
             there = {slot: a for slot, a in there.items() if slot not in inside}
             there |= given if frame.keeps_arguments else {}
@@ -395,10 +395,29 @@ class Steps:
         """Copy slots."""
         self.steps += move_steps(Move(*pair) for pair in pairs)
 
-    def call(self, frame: CalleeFrame, base: int, name: str) -> None:
-        """Run a callee on the frame that begins at a slot; equal names, equal code."""
+    def call(
+        self,
+        frame: CalleeFrame,
+        base: int,
+        name: str,
+        moves: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        """Run a callee on the frame that begins at a slot; equal names, equal code.
+
+        ``moves`` bring arguments there. What is done at most once, and only for states
+        that need it, gets what it shares when it begins: most tiles need nothing.
+        """
         if name not in self._known:
             self._known[name] = len(self.functions)
             self.functions += frame.functions
         functions = self._known[name]
-        self.steps += [step.in_frame(functions, base) for step in frame.steps]
+        steps = [step.in_frame(functions, base) for step in frame.steps]
+        first, second = [*steps, *steps][:2]
+        if (first.op, first.number, second.op) == (Op.REPEAT, 1, Op.UNTIL):
+            own = {base + k for k in frame.results}
+            pairs = list(moves)
+            self.move(pair for pair in pairs if pair[1] in own)
+            self.steps += [first, second._replace(functions=0)]
+            moves, steps = [p for p in pairs if p[1] not in own], steps[1:]
+        self.move(moves)
+        self.steps += steps

@@ -279,7 +279,7 @@ class Interpreter:
             code.store(code.load(self.active), loop, 1)
             code.store(code.load(self.log), loop, 2)
 
-    def _until(self, slot: Value, end: Value, carried: Value, _: Value) -> None:
+    def _until(self, slot: Value, end: Value, kept: Value, size: Value) -> None:
         code = self.code
         with code.loop(self.tiles) as i, code.when(self._is_active(i)):
             workspace = code.add(self.workspaces, code.mul(i, self.size))
@@ -289,7 +289,7 @@ class Interpreter:
             is_done = code.b.zext(code.compare(left, "==", 0), I64)
             bit = code.b.shl(is_done, i)
             code.store(code.b.xor(code.load(self.active), bit), self.active)
-        with code.when(code.compare(carried, ">", 0)):
+        with code.when(code.compare(code.min(kept, size), ">", 0)):
             here = self._instruction(code.add(code.load(self.place), -1))
             given = self.kernel, self.workspaces, self.tiles, code.load(self.active)
             active = code.call("merge_tiles", *given, self.open, here, self.log)

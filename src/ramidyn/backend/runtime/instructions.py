@@ -50,10 +50,11 @@ class Instruction(NamedTuple):
     op: Op
     number: int = 0
     base: int = 0
-    """the first slot of the frame of RUN; of UNTIL, how many slots are carried"""
+    """the first slot of the frame of RUN; of UNTIL, how many slots keep values"""
     moves: tuple[Move, ...] = ()
     functions: int = 1
-    """how many functions RUN runs; of UNTIL, slots that a step reads, carried first"""
+    """how many functions RUN runs; of UNTIL, slots that a step reads, kept ones first,
+    or 0 where states stay in their lanes"""
 
     def in_frame(self, functions: int, base: int) -> Instruction:
         """Return it for a frame that begins at ``base``, functions counted from."""
@@ -177,8 +178,9 @@ def check(steps: Sequence[Instruction], functions: int, slots: int) -> None:
             times.append(step.number)
             is_valid = step.number >= 0 and len(times) <= DEEPEST
         elif step.op == Op.UNTIL:
-            is_inside = 0 <= step.number < step.number + step.functions <= slots
-            is_valid = bool(times) and is_inside and 0 <= step.base <= step.functions
+            size = step.functions or max(step.base, 1)
+            is_inside = 0 <= step.number < step.number + size <= slots
+            is_valid = bool(times) and is_inside and 0 <= step.base <= size
         else:
             is_valid = bool(times)
             del times[-1:]

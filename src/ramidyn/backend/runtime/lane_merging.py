@@ -6,9 +6,10 @@
 
 A tile waits for its slowest state. So a state that is not done changes places with one
 of another tile that is done, until the tile with the fewest is empty. Lanes are
-independent: no result changes by a bit. What a loop carries is exchanged, and put back
-when the loop ends; what its steps share is copied, as a state that is done reads it no
-more. The log has how many exchanges there are, and one word for each.
+independent: no result changes by a bit. What a loop keeps of states that are done is
+exchanged, and put back when the loop ends; all else that a step reads is copied, as a
+state that is done needs it no more. The log has how many exchanges there are, and one
+word for each.
 """
 
 from __future__ import annotations
