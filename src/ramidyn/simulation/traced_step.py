@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
+from ramidyn.algorithms.contact.warm_start import extrapolated, steps_before
 from ramidyn.algorithms.integrators import (
     INTEGRATORS,
     StepState,
@@ -93,7 +94,7 @@ CLOSED, CLOSED_FLOAT32, MOST_NEWTON_STEPS = 1e-13, 1e-6, 6
 DEPENDENT, CLOSING = "dependent velocities", "closing steps"
 """what a step knows besides, by names that no function can ask for"""
 IMPULSES = "contact impulses"
-"""of the last step and the one before: the next one starts where they point to"""
+"""of the last steps, the newest first: the next one starts where they point to"""
 STORED = "elastic energy at the start"
 """which work does not count"""
 
@@ -177,7 +178,8 @@ class TracedStep:
             entries.append(number)
         if self.robot.model.contacts:
             count = impulse_count(self.robot.model)
-            entries.append(Carried(IMPULSES, (2, count), np.zeros((2, count))))
+            shape = steps_before(self.robot.model), count
+            entries.append(Carried(IMPULSES, shape, np.zeros(shape)))
         entries += [Carried(name, shape) for name, shape in o.memory]
         sums = [*self.sums, *([STORED] if self.stores_energy else [])]
         entries += [Carried(name, (), 0.0, is_restarted=False) for name in sums]
@@ -512,16 +514,17 @@ class TracedStep:
         """
         if IMPULSES not in start:
             return start, qd, qd
-        last, before = start[IMPULSES]
-        known = {**start, "qd_free": qd, "impulses": 2 * last - before}
+        history = start[IMPULSES]
+        known = {**start, "qd_free": qd, "impulses": extrapolated(history)}
         how = contact_step
         if inertia is not None:
             known["inertia"], how = inertia, contact_step(is_given=True)
         found = self.results(how, known)
         self._contact.update(found)
         # At rest there is nothing to extrapolate but what the solver leaves.
-        before = math.where(found["sweeps"] > 1.0, last, found["impulses"])
-        new = {**start, IMPULSES: np.array([found["impulses"], before])}
+        x, is_moving = found["impulses"], found["sweeps"] > 1.0
+        before = [math.where(is_moving, one, x) for one in history[:-1]]
+        new = {**start, IMPULSES: np.array([x, *before])}
         return new, found["qd"], found["qd"] + found["u"]
 
     def linear_forces(self, state: StepState) -> tuple[Any, Any, Any, Any]:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn.algorithms.contact.problem import Interval, Problem
+from ramidyn.algorithms.contact.problem import Cone, Interval, Problem
 from ramidyn.algorithms.contact.solver import solve
+from ramidyn.algorithms.contact.sweeps import pairs
+from ramidyn.algorithms.contact.warm_start import extrapolated
 from ramidyn.description.pose import Array
 from ramidyn.symbolic.expr import lift
 from support.contact_problems import (
@@ -71,6 +73,44 @@ def test_no_problem_depends_on_its_neighbors(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(mixed[kept], whole[kept])
     part = Problems(problems.G[5:7], problems.c[5:7], None)
     np.testing.assert_allclose(solutions(part).impulses, whole[5:7], atol=1e-13)
+
+
+def test_sweeps_take_corners_of_two_feet_at_once() -> None:
+    """Opposite corners first; never two of one foot, whose impulses add up."""
+    one = lift(1.0)
+    feet = [k // 4 for k in range(8)]
+    cones = tuple(
+        Cone(({6 * f: one}, {6 * f + 1: one}, {6 * f + 2: one}), lift(0.0), one)
+        for f in feet
+    )
+    G = [[one] * 12 for _ in range(12)]
+    problem = Problem((range(6), range(6, 12)), G, [one] * 12, cones)
+    assert pairs(problem) == [(0, 4), (3, 7), (1, 5), (2, 6)]
+    both = Cone(({0: one}, {1: one}, {6: one}), lift(0.0), one)
+    coupled = Problem(problem.blocks, G, problem.c, (*cones, both))
+    found = pairs(coupled)
+    assert sorted(k for pair in found for k in pair) == list(range(9))
+    assert (8,) in found
+
+
+@pytest.mark.parametrize("coupling", [0.5, 0.9, 0.99])
+def test_pairs_that_push_each_other_converge(coupling: float) -> None:
+    """Two points of one body, nearly at one place: far from independent."""
+    one = np.array([[1.0, coupling], [coupling, 1.0]])
+    G = np.kron(one, np.eye(3))[None]
+    problems = Problems(G, np.array([[0.1, 0.0, -1.0, 0.0, 0.2, -0.5]]), None)
+    found = solutions(problems)
+    assert found.residual[0] <= 1e-9
+    assert violations(problems, found.impulses)[0] < 1e-8
+
+
+def test_impulses_go_on_along_a_parabola() -> None:
+    times = np.arange(4.0)
+    smooth = np.array([2.0 * times**2 - times, times, 3.0 + 0.0 * times]).T
+    start = ramidyn.kernel(extrapolated, {"history": (3, 3)})
+    np.testing.assert_allclose(start(smooth[2::-1]), smooth[3], atol=1e-12)
+    landed = np.array([[1.0, 0.0, 5.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(start(landed), [1.0, 0.0, 10.0])  # a line
 
 
 @pytest.mark.parametrize(

@@ -137,23 +137,23 @@ def _swept(
         step = y - x
         gamma = secant(list(step), list(carry["step"]), change, carry["change"])
         return {
-            "x": y - gamma * (y - carry["y"]),
             "y": y,
+            "change": change,
+            "x": y - gamma * (y - carry["y"]),
             "step": step,
             "V": reached - gamma * (reached - carry["reached"]),
             "reached": reached,
-            "change": change,
         }
 
     x, free = np.array(start), np.array(V)
-    first: dict[str, Any] = {
-        "x": x,
+    first: dict[str, Any] = {  # what is kept comes first
         "y": x,
+        "change": residual,
+        "x": x,
         "step": 0 * x + UNCONVERGED,
         "V": free,
         "reached": free,
     }
-    first["change"] = residual
     found = repeat_until(swept, first, lambda carry: carry["change"] <= tolerance, most)
     return list(found.carry["y"]), found.carry["change"], found.steps
 
