@@ -14,7 +14,7 @@ algorithms (textbook_casadi.py), as generated C compiled with -O3, are beside th
 arms, if CasADi and a C compiler are installed: a call through its buffers, a batch by
 its `map`.
 
-The promises: dFD in one call at least 3 x; in a batch 20 x at 7 DoF, 8 x at 30, 5 x at
+The promises: dFD in one call at least 4 x; in a batch 30 x at 7 DoF, 10 x at 30, 8 x at
 50; dID along the tree at least 12 x at 50; the gradient 40 x.
 """
 
