@@ -1,7 +1,7 @@
 """Cut a Program into parts that compile fast, and place the values between them.
 
-One function for a whole program would compile in time n^1.7. A cut holds 400 to 1,000
-operations: some 15 kB of code, which stays in the processor's nearest cache while it
+One function for a whole program would compile in time n^1.7. A cut holds 800 to 2,000
+operations: some 20 kB of code, which stays in the processor's nearest cache while it
 runs on tile after tile. What one cut makes and a later one needs goes through a
 workspace:
 
@@ -23,7 +23,7 @@ from ramidyn.backend.llvm.placement import Placement
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import Program
 
-SMALLEST, LARGEST = 400, 1000
+SMALLEST, LARGEST = 800, 2000
 
 
 def schedule(program: Program) -> Schedule:
