@@ -16,6 +16,7 @@ from support.contact_problems import (
     random_points,
     solutions,
     velocities,
+    violations,
 )
 from support.pages import REPOSITORY
 from support.real_robots import example_urdfs
@@ -83,16 +84,17 @@ def test_feet_that_stick_have_the_velocities_of_admm(rng: np.random.Generator) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "compared", "both"), [("go2", 1.0, 0.3), ("g1", 0.75, 0.1)]
+    ("name", "compared", "both"), [("go2", 1.0, 0.3), ("g1", 0.88, 0.1)]
 )
 def test_landings_have_the_velocities_of_admm(
     name: str, compared: float, both: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Steps of robots that land, against matrices computed by NumPy.
 
-    Of G1's, with eight corners, 6% are left out as ADMM does not solve them, and 15% as
-    redundant corners slide. A step stops at 1e-7 m/s: 35% of Go2's and 14% of G1's are
-    solved to SOLVED by both.
+    ADMM does not solve 6% of G1's, with eight corners. Of the others, 3% have corners
+    that slide and share the load in two ways, with two velocities: both obey Coulomb's
+    law. A step stops at 1e-7 m/s: a third of Go2's and 14% of G1's are solved to SOLVED
+    by both.
     """
     if not example_urdfs():
         pytest.skip("example-robot-data is not installed")
@@ -102,15 +104,18 @@ def test_landings_have_the_velocities_of_admm(
     theirs = [admm(*problem, drops.FRICTION) for problem in zip(D, b, strict=True)]
     impulses = np.array([x for x, _ in theirs])
     v, w = (np.einsum("bij,bj->bi", D, x) + b for x in (step.impulses, impulses))
-    chosen = np.array([residual < SOLVED for _, residual in theirs])
+    solved = np.array([residual < SOLVED for _, residual in theirs])
+    law = Problems(D, b, None)
+    for x in (step.impulses, impulses):
+        assert violations(law, x, drops.FRICTION)[solved].max() < 1e-5
     if name == "go2":  # of full rank
         np.testing.assert_allclose(step.impulses, impulses, atol=1e-6)
-    else:
-        closed = step.impulses.reshape(200, -1, 3)[..., 2] > 1e-6
-        speed = np.linalg.norm(v.reshape(200, -1, 3)[..., :2], axis=2)
-        chosen &= ~(closed & (speed > 1e-6)).any(axis=1)
-    assert chosen.mean() >= compared
-    np.testing.assert_allclose(v[chosen], w[chosen], rtol=0, atol=1e-5)
-    chosen &= step.residual < SOLVED
+    same = solved & (np.abs(v - w).max(axis=1) < 1e-5)
+    assert same.mean() >= compared
+    closed = step.impulses.reshape(200, -1, 3)[..., 2] > 1e-6
+    speed = np.linalg.norm(v.reshape(200, -1, 3)[..., :2], axis=2)
+    slides = (closed & (speed > 1e-6)).any(axis=1)
+    assert slides[solved & ~same].all()
+    chosen = same & (step.residual < SOLVED)
     assert chosen.mean() >= both
     np.testing.assert_allclose(v[chosen], w[chosen], rtol=0, atol=1e-6)

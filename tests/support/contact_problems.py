@@ -134,14 +134,16 @@ def velocities(problems: Problems, impulses: Array) -> Array:
     return v.reshape(len(v), -1, 3)
 
 
-def violations(problems: Problems, impulses: Array) -> Array:
+def violations(
+    problems: Problems, impulses: Array, friction: float = FRICTION
+) -> Array:
     """Return by how much each problem breaks Coulomb's law [m/s], (batch,)."""
     v, x = velocities(problems, impulses), impulses.reshape(len(impulses), -1, 3)
     normal, slip = x[..., 2], np.linalg.norm(v[..., :2], axis=-1)
     unit = np.einsum("bii->bi", problems.delassus).mean(axis=1)[:, None]
     opens = np.maximum(-v[..., 2], 0.0)
     closed = np.where(normal * unit > 1e-6, np.abs(v[..., 2]), 0.0)
-    most = FRICTION * normal
+    most = friction * normal
     along = np.einsum("bka,bka->bk", v[..., :2], x[..., :2])
     against = (along + most * slip) / np.maximum(most, 1e-9)
     sliding = np.where(normal * unit > 1e-6, np.abs(against), 0.0)
