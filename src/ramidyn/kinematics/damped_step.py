@@ -111,7 +111,7 @@ def damped_step(
     return Step({k: x[i] for i, k in enumerate(order)}, y[soft_count:])
 
 
-def pushed(
+def pushed_velocity(
     soft: Sequence[Rows], hard: Sequence[Rows], multipliers: Sequence[Expr]
 ) -> Entries:
     """Return where the goals push q̇, and the equations: z = Jᵀ e + Gᵀ y."""

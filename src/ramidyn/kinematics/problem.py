@@ -25,7 +25,7 @@ from ramidyn.coordinates.configurations import (
     integrated_q,
     joint_limits,
 )
-from ramidyn.kinematics.damped_step import damped_step, pushed
+from ramidyn.kinematics.damped_step import damped_step, pushed_velocity
 from ramidyn.kinematics.goal_rows import Rows, rows_of
 from ramidyn.kinematics.goals import Posture, parts_of
 from ramidyn.kinematics.structure import Starts, Structure
@@ -211,7 +211,7 @@ class KinematicProblem:
         self, q: Any, here: Evaluation, damping: Expr, multipliers: Sequence[Expr]
     ) -> SolverMove:
         """Return a damped step within the limits that are active."""
-        z = pushed(here.soft, here.hard, multipliers)
+        z = pushed_velocity(here.soft, here.hard, multipliers)
         diagonal: dict[int, Expr] = {}
         held: dict[int, Condition] = {}
         for k in self.order:
@@ -220,7 +220,7 @@ class KinematicProblem:
                 held[k] = self.limits[k].pushes(q, z[k])
                 diagonal[k] = where(held[k], HELD, damping)
         step = damped_step(self.order, here.soft, here.hard, diagonal)
-        after = pushed(here.soft, here.hard, step.multipliers)
+        after = pushed_velocity(here.soft, here.hard, step.multipliers)
         free = [
             where(held[k], ZERO, after[k]) if k in held else after[k]
             for k in self.order

@@ -29,7 +29,7 @@ def _search_shapes(model: Model, structure: Structure) -> Shapes:
         "start": (),
         "starts": (),
         "budget": (),
-        "tolerances": (structure.judged(model),),
+        "tolerances": (structure.judged_parts(model),),
         **structure.inputs(model),
     }
     rows = structure.equation_count(model)

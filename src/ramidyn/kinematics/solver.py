@@ -107,7 +107,9 @@ class KinematicSolution:
     def _largest(self, failed: npt.NDArray[np.bool_]) -> list[str]:
         """Return the largest errors of each goal that was not reached, in words."""
         found: list[str] = []
-        for goal, error in zip(self._solver.judged, self.errors.values(), strict=True):
+        for goal, error in zip(
+            self._solver.judged_goals, self.errors.values(), strict=True
+        ):
             rows = np.reshape(error, (-1, error.shape[-1]))
             own: list[float] = rows[failed].max(axis=0).tolist()
             units = [part.unit for part in self._solver.parts[goal]]
@@ -170,7 +172,7 @@ class Solver:
         self.steps: dict[int, Function] = {}
 
     @property
-    def judged(self) -> list[Goal]:
+    def judged_goals(self) -> list[Goal]:
         """The goals that decide on success."""
         goals = [term.goal for term in self.structure.goals]
         return [goal for goal in goals if not isinstance(goal, Posture)]
@@ -217,7 +219,7 @@ class Solver:
             return self.tolerances[given]
         by_unit = _by_unit(given)
         values: list[float] = []
-        for goal in self.judged:
+        for goal in self.judged_goals:
             if isinstance(goal, Residual):
                 values.append(goal.tolerance)
             else:

@@ -64,7 +64,7 @@ class Structure:
         further = sum(row_count(t.goal, model) for t in self.equations)
         return len(self.loop_rows) + further
 
-    def judged(self, model: Model) -> int:
+    def judged_parts(self, model: Model) -> int:
         """Return the number of parts that decide on success."""
         goals = [t.goal for t in self.goals if not isinstance(t.goal, Posture)]
         return sum(len(parts_of(goal, model)) for goal in goals)

@@ -38,7 +38,7 @@ from ramidyn.quantities.mass_matrix import (
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.dense import total
-from ramidyn.symbolic.derivatives import Row, forward, held, reverse
+from ramidyn.symbolic.derivatives import Row, forward, held_seeds, reverse
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.linear_steps import UNROLLED
@@ -230,7 +230,7 @@ def _torques_at_rest(
         qdd, solver = factored_acceleration(context, acting_forces(context, *given))
     there = context.with_inputs(qdd=qdd)
     # q̈ is held constant here: its derivatives are solved for.
-    directions = {**seeds(context, STATE[:2]), **held(qdd)}
+    directions = {**seeds(context, STATE[:2]), **held_seeds(qdd)}
     known: list[Row] = [{} for _ in qdd]
     if frame is None:
         return qdd, _by_program(there, directions, given, algorithm), solver, known

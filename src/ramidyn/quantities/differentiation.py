@@ -27,7 +27,7 @@ from ramidyn.quantities.equation_of_motion import (
 )
 from ramidyn.quantities.mass_matrix import check_tree_algorithm, factored_trees
 from ramidyn.symbolic import function_derivatives
-from ramidyn.symbolic.derivatives import checked_wrt, held, names_of
+from ramidyn.symbolic.derivatives import checked_wrt, held_seeds, names_of
 from ramidyn.symbolic.function_derivatives import differentiated
 from ramidyn.symbolic.jacobians import (
     flat,
@@ -180,7 +180,7 @@ def _adjoint(
         qdd, mu = articulated_acceleration(context, applied), response(context, weights)
     there = context.with_inputs(qdd=qdd)
     tau = inverse_dynamics(*given).of(there)
-    along = {**seeds(context, wrt, space), **held(qdd)}
+    along = {**seeds(context, wrt, space), **held_seeds(qdd)}
     widths = _widths(context, wrt, space)
     out = with_cotangents({name: array(tau)}, widths, along, [-x for x in mu])
     out[name] = array(qdd)

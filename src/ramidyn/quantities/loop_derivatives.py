@@ -48,7 +48,7 @@ from ramidyn.quantities.closed_loops import (
 from ramidyn.quantities.directions import seeds
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
 from ramidyn.symbolic.dense import add_multiples, dot
-from ramidyn.symbolic.derivatives import Row, forward, held
+from ramidyn.symbolic.derivatives import Row, forward, held_seeds
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.symbolic.linear_steps import UNROLLED, map_linear
 from ramidyn.tracing.context import Context, array, zeros
@@ -240,7 +240,7 @@ class _Conditions:
 
     def held_seeds(self) -> dict[Expr, Row]:
         """Return seeds that hold q̈, λ and y: their changes are solved for."""
-        return held([*self.solution.qdd, *self.multipliers, *self.y.values()])
+        return held_seeds([*self.solution.qdd, *self.multipliers, *self.y.values()])
 
     def changes(
         self,

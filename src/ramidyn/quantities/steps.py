@@ -39,7 +39,7 @@ from ramidyn.quantities.loop_derivatives import closing_derivatives
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.calls import traced_function
 from ramidyn.symbolic.dense import add_multiples, dot, inner
-from ramidyn.symbolic.derivatives import Row, forward, held, known
+from ramidyn.symbolic.derivatives import Row, forward, held_seeds, known_seeds
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.linear_steps import (
@@ -297,7 +297,7 @@ class _MovingStep:
         """Return q ⊕ v dt; its change is that of q and v times a block a joint."""
         model, conventions = self.context.model, self.context.conventions
         moved = array(integrated_q(model, conventions, q, v, dt))
-        rates = [e for e in held(v) if e.op != "const"]
+        rates = [e for e in held_seeds(v) if e.op != "const"]
         along = seeds(self.context.with_inputs(q=q), ("q",))
         along |= {e: {model.nv + k: ONE} for k, e in enumerate(rates)}
         blocks = _tangents(self.context, moved, along, model.nv + len(rates))
@@ -315,7 +315,7 @@ class _MovingStep:
     def _add(self, found: Sequence[Expr], changes: Columns) -> None:
         """Add how values change that are solved for, along each direction."""
         rows = [_row([x[k] for x in changes]) for k in range(len(found))]
-        self.along.update(known(found, rows))
+        self.along.update(known_seeds(found, rows))
 
 
 def _key(q: Sequence[Expr]) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ def thaw_loops(program: Program) -> Program:
     def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
         if e not in shown:
             return None
-        return call(rules.thawed(e.value, shown[e]), args)
+        return call(rules.keep_shown_results(e.value, shown[e]), args)
 
     return rewrite(program, {"call": (rule,)})
 

@@ -266,7 +266,7 @@ def with_bodies(program: Program, change: Callable[[Program], Program]) -> Progr
     return rewrite(program, {"call": (rule,)}) if changed else program
 
 
-def thawed(callee: Callee, shown: set[int]) -> Callee:
+def keep_shown_results(callee: Callee, shown: set[int]) -> Callee:
     """Return a loop that keeps only these results of states that are done.
 
     The first one says whether they are. A loop with loops inside stays: those would

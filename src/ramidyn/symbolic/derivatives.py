@@ -171,7 +171,7 @@ def _unsigned(e: Expr) -> Expr:
     return e.args[0] if e.op == "neg" else e
 
 
-def held(nodes: Iterable[Expr]) -> dict[Expr, Row]:
+def held_seeds(nodes: Iterable[Expr]) -> dict[Expr, Row]:
     """Return seeds of nodes that do not change, whatever they are made of.
 
     Products and sums take the sign off a negated node, so what is negated is held.
@@ -179,8 +179,8 @@ def held(nodes: Iterable[Expr]) -> dict[Expr, Row]:
     return {_unsigned(e): {} for e in nodes}
 
 
-def known(nodes: Iterable[Expr], rows: Iterable[Row]) -> dict[Expr, Row]:
-    """Return seeds of nodes whose changes are known; of a negated one, see `held`."""
+def known_seeds(nodes: Iterable[Expr], rows: Iterable[Row]) -> dict[Expr, Row]:
+    """Return seeds of nodes whose changes are known; for signs, see `held_seeds`."""
     return dict(
         (e.args[0], {k: neg(x) for k, x in row.items()}) if e.op == "neg" else (e, row)
         for e, row in zip(nodes, rows, strict=True)
