@@ -44,11 +44,12 @@ def thaw_loops(program: Program) -> Program:
 
 
 def fold_trigonometry(program: Program) -> Program:
-    """Use sin² + cos² = 1.    Assumes: finite angles."""
-    sums = (e for e in program.order if e.op == "add")
-    if not any(map(rules.may_fold_trigonometry, sums)):
+    """Use sin² + cos² = 1 and rotations by quarter turns.    Assumes: finite angles."""
+    candidates = (e for e in program.order if e.op in ("add", "sin", "cos"))
+    if not any(map(rules.may_fold_trigonometry, candidates)):
         return program
-    return rewrite(program, {"add": (rules.fold_trigonometry,)})
+    rule = (rules.fold_trigonometry,)
+    return rewrite(program, {"add": rule, "sin": rule, "cos": rule})
 
 
 def collect_terms(program: Program) -> Program:

@@ -9,6 +9,7 @@ All assume that reassociation is allowed and that values are finite.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -22,10 +23,12 @@ from ramidyn.symbolic.expr import (
     fresh_table,
     intern,
     mul,
+    neg,
     put_label,
     rebuilt,
     sub,
     sum_of,
+    unary,
 )
 from ramidyn.symbolic.program import Callee, Program, live
 
@@ -35,24 +38,52 @@ Uses = dict[Expr, int]
 TINY = 2.0**-1000
 
 
-def fold_trigonometry(_: Expr, args: Args, __: Uses) -> Expr | None:
-    """sin² x + cos² x → 1."""
-    x, y = _angle_of_square(args[0]), _angle_of_square(args[1])
-    if x and y and x[1] is y[1] and x[0] != y[0]:
-        return const(1.0)
+def fold_trigonometry(e: Expr, args: Args, _: Uses) -> Expr | None:
+    """sin² x + cos² x → 1;  sin and cos of x + k·π/2 → those of x."""
+    if e.op == "add":
+        x, y = _angle_of_square(args[0]), _angle_of_square(args[1])
+        if x and y and x[1] is y[1] and x[0] != y[0]:
+            return const(1.0)
+    elif e.op in ("sin", "cos") and args[0].op in ("add", "sub"):
+        return _quarter_turns(e.op, args[0])
     return None
 
 
 def may_fold_trigonometry(e: Expr) -> bool:
-    """Return whether the rule applies to a sum: in many programs to none."""
-    a, b = e.args
-    return a.op == b.op == "mul" and fold_trigonometry(e, e.args, {}) is not None
+    """Return whether the rule may apply to a node: in many programs to none."""
+    if e.op == "add":
+        a, b = e.args
+        is_product = a.op == b.op == "mul"
+        return is_product and bool(_angle_of_square(a) and _angle_of_square(b))
+    return e.args[0].op in ("add", "sub")
 
 
 def _angle_of_square(e: Expr) -> tuple[str, Expr] | None:
     if e.op == "mul" and e.args[0] is e.args[1] and e.args[0].op in ("sin", "cos"):
         return e.args[0].op, e.args[0].args[0]
     return None
+
+
+def _quarter_turns(op: str, angle: Expr) -> Expr | None:
+    x, c = angle.args
+    if x.op == "const":
+        if angle.op == "sub":  # c − x
+            return _turned(op, neg(c), x.value)
+        x, c = c, x
+    if c.op != "const":
+        return None
+    return _turned(op, x, c.value if angle.op == "add" else -c.value)
+
+
+def _turned(op: str, x: Expr, c: float) -> Expr | None:
+    """Return sin or cos of x + c where c is k quarter turns, else None."""
+    k = round(c / (math.pi / 2))
+    if k == 0 or abs(c - k * (math.pi / 2)) > 4e-15 * abs(k):
+        return None
+    if op == "cos":
+        k += 1  # cos x = sin(x + π/2)
+    value = unary("cos" if k % 2 else "sin", x)
+    return neg(value) if k % 4 >= 2 else value
 
 
 def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:

@@ -3,8 +3,7 @@
 An `Expr` is an operation on other nodes. Equal operations on equal arguments are
 the same object (hash-consing), so a common subexpression exists once. What can be
 decided exactly while building is decided there: constants fold, 0 and 1 vanish,
-signs move outwards until an addition absorbs them, x − x is 0, quarter turns leave
-the angles of sines and cosines.
+signs move outwards until an addition absorbs them, x − x is 0.
 
 Assumes: finite values (0·x → 0, x − x → 0, x / x → 1).
 """
@@ -665,34 +664,7 @@ def unary(op: str, a: Expr) -> Expr:
             return neg(unary(op, a.args[0]))
         if op == "cos":
             return unary(op, a.args[0])
-    if op in ("sin", "cos") and a.op in ("add", "sub"):
-        turned = _quarter_turns(op, a)
-        if turned is not None:
-            return turned
     return node(op, (a,))
-
-
-def _quarter_turns(op: str, angle: Expr) -> Expr | None:
-    """Return sin or cos of x ± k·π/2 as that of x; None for other angles."""
-    x, c = angle.args
-    if x.op == "const":
-        if angle.op == "sub":  # c − x
-            return _turned(op, neg(c), x.value)
-        x, c = c, x
-    if c.op != "const":
-        return None
-    return _turned(op, x, c.value if angle.op == "add" else -c.value)
-
-
-def _turned(op: str, x: Expr, c: float) -> Expr | None:
-    """Return sin or cos of x + c where c is k quarter turns, else None."""
-    k = round(c / (math.pi / 2))
-    if k == 0 or abs(c - k * (math.pi / 2)) > 4e-15 * abs(k):
-        return None
-    if op == "cos":
-        k += 1  # cos x = sin(x + π/2)
-    value = unary("cos" if k % 2 else "sin", x)
-    return neg(value) if k % 4 >= 2 else value
 
 
 def absolute(a: Expr) -> Expr:

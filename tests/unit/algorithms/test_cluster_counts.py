@@ -35,10 +35,10 @@ FILES = {
 COUNTS = {
     "talos": {
         "forward_dynamics": (10603, 11334),
-        "inverse_dynamics": (4943, 5007),
-        "mass_matrix": (4218, 5733),
-        "inverse_dynamics_derivatives": (36712, 43957),
-        "forward_dynamics_derivatives": (113135, 192815),
+        "inverse_dynamics": (4940, 5007),
+        "mass_matrix": (4225, 5739),
+        "inverse_dynamics_derivatives": (36725, 43988),
+        "forward_dynamics_derivatives": (113128, 192752),
     },
     "tiago_pro": {
         "forward_dynamics": (6389, 7617),
@@ -57,35 +57,35 @@ COUNTS = {
     "pr2": {
         "forward_dynamics": (4926, 5515),
         "inverse_dynamics": (2631, 2640),
-        "mass_matrix": (1555, 2267),
-        "inverse_dynamics_derivatives": (19068, 22848),
-        "forward_dynamics_derivatives": (29881, 51321),
+        "mass_matrix": (1553, 2257),
+        "inverse_dynamics_derivatives": (19080, 22857),
+        "forward_dynamics_derivatives": (29841, 51169),
     },
     "baxter": {
         "forward_dynamics": (2685, 3043),
         "inverse_dynamics": (1443, 1451),
-        "mass_matrix": (880, 1008),
+        "mass_matrix": (880, 1006),
         "inverse_dynamics_derivatives": (9702, 10414),
         "forward_dynamics_derivatives": (18349, 23155),
     },
     "romeo": {
         "inverse_dynamics": (3582, 3582),
-        "mass_matrix": (3027, 3027),
-        "inverse_dynamics_derivatives": (25739, 25739),
+        "mass_matrix": (3033, 3033),
+        "inverse_dynamics_derivatives": (25751, 25751),
     },
     "romeo_with_rotors": {
         "forward_dynamics": (8245, 8267),
         "inverse_dynamics": (3584, 3606),
-        "mass_matrix": (3027, 3027),
-        "inverse_dynamics_derivatives": (25739, 25739),
-        "forward_dynamics_derivatives": (89944, 97951),
+        "mass_matrix": (3033, 3033),
+        "inverse_dynamics_derivatives": (25751, 25751),
+        "forward_dynamics_derivatives": (89942, 97949),
     },
     "alex": {
         "forward_dynamics": (12643, 12754),
         "inverse_dynamics": (5441, 5401),
-        "mass_matrix": (6889, 7946),
-        "inverse_dynamics_derivatives": (42451, 47203),
-        "forward_dynamics_derivatives": (152806, 211783),
+        "mass_matrix": (6891, 7953),
+        "inverse_dynamics_derivatives": (42461, 47229),
+        "forward_dynamics_derivatives": (152765, 211726),
     },
 }
 """total operations with joints that follow their leaders, and with independent ones"""

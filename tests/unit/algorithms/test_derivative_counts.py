@@ -125,12 +125,12 @@ def test_a_gradient_costs_little_more_than_forward_dynamics(name: str) -> None:
 
 
 PINNED = {
-    "iiwa14": (2147, 3298, 1356),
-    "humanoid30 plain": (11512, 33272, 6597),
+    "iiwa14": (2162, 3322, 1359),
+    "humanoid30 plain": (11528, 33284, 6599),
     "humanoid30 general": (14657, 36629, 12792),
-    "chain30 plain": (21299, 86102, 7294),
-    "g1_with_hands": (30809, 111691, 18777),
-    "talos": (29507, 107512, 16472),
+    "chain30 plain": (21344, 85969, 7310),
+    "g1_with_hands": (30837, 111647, 18783),
+    "talos": (29593, 107500, 16465),
 }
 """whole, as compiled: dID with M, dFD with M⁻¹, forward dynamics with its gradient"""
 
