@@ -13,10 +13,10 @@ import pytest
 import ramidyn
 from ramidyn import ShapeError, TraceError
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.concurrency import KEPT, kept
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.robot import Robot
-from ramidyn.simulation import compiled_step as rollouts
 from support.planar import Planar, four_bar
 
 INERTIA = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
@@ -347,11 +347,11 @@ def test_a_step_is_compiled_once_and_the_oldest_is_forgotten(robot: Robot) -> No
     robot.rollout(np.ones((3, 2)), dt=2 * DT, steps=4, start=1.0)
     assert len(known) == before
     table: Any = type(known)()
-    for k in range(rollouts.KEPT + 3):
-        assert rollouts.kept(table, k, lambda k=k: 2 * k) == 2 * k
-    assert rollouts.kept(table, 5, lambda: -1) == 10
+    for k in range(KEPT + 3):
+        assert kept(table, k, lambda k=k: 2 * k) == 2 * k
+    assert kept(table, 5, lambda: -1) == 10
     assert list(table)[-1] == 5
-    assert len(table) == rollouts.KEPT
+    assert len(table) == KEPT
 
 
 def test_a_run_may_be_written_to_the_arrays_of_another(robot: Robot) -> None:
