@@ -18,6 +18,7 @@ from ramidyn.algorithms.integrators import (
     stabilizations_of,
 )
 from ramidyn.concurrency import made_once
+from ramidyn.description.forces.fields import is_signed
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ShapeError, one_of
 from ramidyn.function import CallOptions
@@ -415,6 +416,22 @@ def check_parameters(robot: Robot, given: Mapping[str, Array], is_one: bool) -> 
             each = "" if is_one else f" or {('batch', *shape)}".replace("'", "")
             raise ShapeError(
                 f"parameters has {name!r} of shape {found}; expected {shape}{each}"
+            )
+        _check_number_of_contact(robot, name, given[name])
+
+
+def _check_number_of_contact(robot: Robot, name: str, values: Array) -> None:
+    """Raise ArgumentError for a number of a contact that would add energy."""
+    number, _, owner = name.partition(":")
+    for contact in robot.contacts:
+        if contact.name != owner or is_signed(contact, number):
+            continue
+        is_bounce = number == "restitution"
+        wrong = values[(values < 0) | (is_bounce & (values > 1))]
+        if wrong.size:
+            wanted = "numbers from 0 to 1" if is_bounce else "numbers of 0 or more"
+            raise ArgumentError(
+                f"parameters has {wrong[0]:g} for {name!r}; expected {wanted}"
             )
 
 

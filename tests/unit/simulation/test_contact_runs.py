@@ -58,6 +58,23 @@ def test_records_of_contacts_need_contacts() -> None:
         robot.rollout(robot.neutral(), steps=1, record=["contact_forces"])
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("friction:foot1", [0.5, -0.1], "has -0.1 for 'friction:foot1'; .* 0 or more"),
+        ("restitution:foot1", 1.5, "has 1.5 for 'restitution:foot1'; .* from 0 to 1"),
+    ],
+)
+def test_parameters_of_contacts_that_add_energy_are_refused(
+    name: str, values: float | list[float], message: str
+) -> None:
+    q, qd = dropped(2)
+    with pytest.raises(ArgumentError, match=message):
+        tripod().rollout(q, qd, steps=1, parameters={name: values})
+    lower = {"offset:foot1": [-1.0, -2.0]}  # the ground may be anywhere
+    tripod().rollout(q, qd, steps=1, parameters=lower)
+
+
 @pytest.mark.slow
 def test_simulate_takes_steps_that_contacts_need() -> None:
     q, qd = dropped(1)
