@@ -155,6 +155,7 @@ def _kernel(
     words[Kernel.N_OUTPUTS] = len(arrays.outputs)
     words[Kernel.PORTS] = _constants(module, "ports", ports)
     words[Kernel.PLACES] = _constants(module, "places", sizes.places, ir.IntType(32))
+    words[Kernel.WRITERS] = _constants(module, "writers", [0] * len(arrays.outputs))
     words[Kernel.LIBM] = _constants(module, "libm", libm)
     steps = encode(schedule.steps, target.lanes * BYTES[target.dtype])
     words[Kernel.STEPS] = _constants(module, "steps", steps.words)

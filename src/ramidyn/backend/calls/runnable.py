@@ -125,6 +125,8 @@ def kernel_block(
     block[Kernel.N_OUTPUTS] = len(signature.outputs)
     block[Kernel.PORTS] = ctypes.addressof(ports)
     block[Kernel.PLACES] = ctypes.addressof(places)
+    writers = words(kernel.writers or [0] * len(signature.outputs))
+    block[Kernel.WRITERS] = ctypes.addressof(writers)
     block[Kernel.LIBM] = ctypes.addressof(libm)
     block[Kernel.STEPS] = ctypes.addressof(instructions)
     block[Kernel.N_STEPS] = len(kernel.steps)
@@ -137,7 +139,7 @@ def kernel_block(
         kept = (ctypes.c_char * (sizes.bytes + LINE))()
         block[Kernel.KEPT] = ctypes.addressof(kept)
         block[Kernel.KEPT_BYTES] = len(kept)
-    return block, (cuts, places, ports, libm, kept, instructions, moves)
+    return block, (cuts, places, ports, libm, kept, instructions, moves, writers)
 
 
 def _ints(values: Sequence[int]) -> Any:

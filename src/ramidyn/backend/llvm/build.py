@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast, final
 
 from ramidyn.backend.llvm import cache
@@ -22,6 +23,7 @@ from ramidyn.backend.llvm.jit import (
     llvm_version,
     symbol,
 )
+from ramidyn.backend.llvm.result_writer import is_written, writer
 from ramidyn.backend.llvm.target import Processor, Target, runnable
 from ramidyn.backend.runtime import instructions
 from ramidyn.backend.runtime.instructions import Instruction
@@ -52,6 +54,8 @@ class NativeKernel:
     """keeps the machine code in memory"""
     steps: tuple[Instruction, ...] = ()
     """what runs when; without any, the cuts run one after another"""
+    writers: tuple[int, ...] = ()
+    """the address of what writes each output, or 0: see `result_writer`"""
 
 
 @final
@@ -64,6 +68,11 @@ class Interface:
     """slots of each input"""
     outputs: tuple[int, ...]
     """entries of each output"""
+
+    def written(self, target: Target) -> list[int]:
+        """Return the outputs that have code of their own that writes them."""
+        sizes = enumerate(self.outputs)
+        return [k for k, size in sizes if is_written(size, target.lanes)]
 
 
 def build(
@@ -85,11 +94,12 @@ def build(
     stored = cache.load(key)
     if stored is not None:
         try:
-            return _load(*_unpack(stored, interface, key), target), True
+            found = _unpack(stored, interface, key, target)
+            return _load(*found, interface, target), True
         except (CompileError, ValueError, KeyError, TypeError):
             stored = None  # made by something else: compile it anew
     schedule = scheduled()
-    total, done = len(schedule.functions), 0
+    total, done = len(schedule.functions) + len(interface.written(target)), 0
 
     def step(n: int) -> None:
         nonlocal done
@@ -98,9 +108,13 @@ def build(
 
     layout = WorkspaceLayout(schedule.slots, schedule.outputs, schedule.steps, total)
     seal = layout.seal(key)
-    objects = compile_objects(sources(schedule, target, seal), target.processor, step)
+    parts = [
+        *sources(schedule, target, seal),
+        *results(interface, schedule, target, seal),
+    ]
+    objects = compile_objects(parts, target.processor, step)
     cache.store(key, _pack(layout, objects))
-    return _load(layout, objects, seal, target), False
+    return _load(layout, objects, seal, interface, target), False
 
 
 def key_of(interface: Interface, target: Target) -> str:
@@ -130,17 +144,25 @@ class WorkspaceLayout:
 
 
 def _load(
-    layout: WorkspaceLayout, objects: list[bytes], seal: str, target: Target
+    layout: WorkspaceLayout,
+    objects: list[bytes],
+    seal: str,
+    interface: Interface,
+    target: Target,
 ) -> NativeKernel:
-    cuts = [(code, (symbol(k, seal),)) for k, code in enumerate(objects)]
-    code = LoadedCode(cuts, target.processor)
+    functions = [(code, (symbol(k, seal),)) for k, code in enumerate(objects)]
+    code = LoadedCode(functions, target.processor)
+    written = interface.written(target)
+    cuts = len(objects) - len(written)
+    writers = dict(zip(written, code.addresses[cuts:], strict=True))
     return NativeKernel(
         target.lanes,
-        code.addresses,
+        code.addresses[:cuts],
         layout.slots,
         layout.outputs,
         code,
         layout.steps,
+        tuple(writers.get(k, 0) for k in range(len(interface.outputs))),
     )
 
 
@@ -156,7 +178,7 @@ def _pack(layout: WorkspaceLayout, objects: list[bytes]) -> bytes:
 
 
 def _unpack(
-    data: bytes, interface: Interface, key: str
+    data: bytes, interface: Interface, key: str, target: Target
 ) -> tuple[WorkspaceLayout, list[bytes], str]:
     """Return what `_load` needs; an error says that the entry does not fit."""
     start = 8 + int.from_bytes(data[:8], "little")
@@ -173,7 +195,7 @@ def _unpack(
     ):
         raise ValueError("sizes do not fit the program")
     steps = instructions.from_plain(head["steps"])
-    instructions.check(steps, len(sizes), slots)
+    instructions.check(steps, len(sizes) - len(interface.written(target)), slots)
     layout = WorkspaceLayout(slots, tuple(outputs), steps, len(sizes))
     seal = layout.seal(key)
     objects: list[bytes] = []
@@ -196,6 +218,23 @@ def sources(
     return [
         partial(_function_ir, part, target, symbol(k, seal))
         for k, part in enumerate(schedule.functions)
+    ]
+
+
+def results(
+    interface: Interface, schedule: Schedule, target: Target, seal: str
+) -> list[Callable[[], str]]:
+    """Return what writes the LLVM IR of the code that writes results."""
+    ends = list(accumulate(interface.outputs))
+    first = len(schedule.functions)
+    return [
+        partial(
+            writer,
+            schedule.outputs[ends[k] - interface.outputs[k] : ends[k]],
+            target.dtype,
+            symbol(first + n, seal),
+        )
+        for n, k in enumerate(interface.written(target))
     ]
 
 

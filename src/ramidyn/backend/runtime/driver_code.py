@@ -57,7 +57,7 @@ def emit(tile: Tile, target: Processor) -> Module:
     module = Module(f"driver_{tile.dtype}_{tile.lanes}")
     emit_movers(module, tile)
     emit_pack_tile(module, tile)
-    emit_unpack_tile(module)
+    emit_unpack_tile(module, tile)
     emit_run_steps(module, tile)
     emit_fetch(module, tile, nearness=2)
     emit_fetch_inputs(module)

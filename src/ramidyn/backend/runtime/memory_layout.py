@@ -112,6 +112,7 @@ class Kernel(IntEnum):
     N_STEPS = 17  # 0 if the cuts run one after another
     MOVES = 18  # address of the moves of all instructions
     KEPT_BYTES = 19  # of the memory at KEPT
+    WRITERS = 20  # address of what writes each output of one state, 0 where PLACES does
 
 
 class TimeLoop(IntEnum):

@@ -250,13 +250,23 @@ def emit_pack_tile(module: Module, tile: Tile) -> None:
     code.leave(0)
 
 
-def emit_unpack_tile(module: Module) -> None:
+def emit_unpack_tile(module: Module, tile: Tile) -> None:
     """unpack_tile(kernel, views, batch, state, workspace): move all outputs."""
     code = module.function("unpack_tile", 5, local=True)
     kernel, _, batch, state, workspace = code.arguments
     outputs = Ports(code, Kernel.N_OUTPUTS)
     with code.fold(outputs.count, code.load(kernel, Kernel.PLACES)) as turn:
-        size, *array = outputs.read(turn.index)
-        code.call("unpack", workspace, turn.value, size, *array, state, batch)
+        size, data, step, stride = outputs.read(turn.index)
+        by_place = code.compare(size, ">", 0)
+        if tile.lanes == 1:
+            write = code.load(code.at(code.load(kernel, Kernel.WRITERS), turn.index))
+            is_far = code.compare(step, "!=", tile.itemsize)
+            by_place = code.b.or_(is_far, code.compare(write, "==", 0))
+            with code.when(code.b.not_(by_place)):
+                row = code.add(data, code.mul(state, stride))
+                code.call_address(write, workspace, row, const(0))
+        with code.when(by_place):
+            array = data, step, stride
+            code.call("unpack", workspace, turn.value, size, *array, state, batch)
         turn.next = code.add(turn.value, code.mul(size, PLACE))
     code.leave(0)
