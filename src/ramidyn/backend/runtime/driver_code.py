@@ -40,7 +40,7 @@ from ramidyn.backend.runtime.memory_layout import (
     WORD,
     Kernel,
 )
-from ramidyn.backend.runtime.streaming import emit_stream_groups, goes_far
+from ramidyn.backend.runtime.streaming import emit_stream_groups, goes_far, has_lines
 from ramidyn.backend.runtime.tile_groups import (
     emit_fetch,
     emit_fetch_inputs,
@@ -63,7 +63,7 @@ def emit(tile: Tile, target: Processor) -> Module:
     emit_fetch_inputs(module)
     emit_groups(module, tile, "groups", "unpack_tile")
     if tile.is_streamed:
-        emit_stream_groups(module, tile)
+        emit_stream_groups(module, tile, has_lines(tile, target))
     emit_run_all(module, tile, target)
     emit_run(module, target)
     return module
@@ -84,7 +84,7 @@ def emit_run_all(module: Module, tile: Tile, target: Processor) -> None:
     most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
     if tile.is_streamed:
         pairs = code.b.sdiv(const(NEAR // 2), code.load(kernel, Kernel.BYTES))
-        with code.when(goes_far(code, tile), likely=False):
+        with code.when(goes_far(code, tile, has_lines(tile, target)), likely=False):
             with code.when(code.compare(pairs, ">", 0)):
                 few = code.min(most, pairs)
                 run_groups(code, "stream_with_next", few, 2, target)

@@ -103,10 +103,10 @@ def emit_movers(module: Module, tile: Tile) -> None:
     emit_mover(module, tile, "unpack", (unpack_rows, unpack_slot, scatter))
 
 
-def begin_mover(module: Module, tile: Tile, name: str) -> TileMove:
-    """Begin a mover: find the states of the tile."""
-    code = module.function(name, 8, local=True)
-    workspace, place, _, data, step, stride, first, batch = code.arguments
+def begin_mover(module: Module, tile: Tile, name: str, further: int = 0) -> TileMove:
+    """Begin a mover: find the states of the tile. It may have further arguments."""
+    code = module.function(name, 8 + further, local=True)
+    workspace, place, _, data, step, stride, first, batch, *_ = code.arguments
     last = code.add(batch, -1)
     states = [code.min(code.add(first, lane), last) for lane in range(tile.lanes)]
     rows = [code.add(data, code.mul(state, stride)) for state in states]
