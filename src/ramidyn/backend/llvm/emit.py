@@ -120,7 +120,7 @@ class Emitter:
             stores.setdefault(e, []).append(slot)
         loaded: dict[Expr, str] = {}
         addresses: dict[int, str] = {}
-        numbers = itertools.count()
+        numbers, most = itertools.count(), 2 * self.angles
 
         def operand(a: Expr) -> str:
             text = name.get(a) or loaded.get(a)
@@ -143,12 +143,13 @@ class Emitter:
                     f"store {v} {operand(e)}, ptr %s{slot}, align {self.stride}"
                 )
 
-        for k, e in enumerate(cut.order):
+        order = sines_first(cut.order) if self.lanes > 1 else cut.order
+        for k, e in enumerate(order):
             if k % LEEWAY == LEEWAY - 1:
                 lines.append(LABEL)
             if e.op in ("sin", "cos"):
                 if e.args[0] not in sines:
-                    angles = self._together(cut, k, name)
+                    angles = self._together(cut, order[k : k + most], name)
                     terms = [
                         self._terms(a, operand, f"%n{k}_{i}", lines)
                         for i, a in enumerate(angles)
@@ -226,10 +227,12 @@ class Emitter:
             f"{result} = select {bits} {result}u, {v} {b}, {v} {result}m",
         ]
 
-    def _together(self, cut: Cut, start: int, made: dict[Expr, str]) -> list[Expr]:
-        """Return the angles of the sines from ``start`` on that one vector holds."""
-        angles = dict.fromkeys(cut.order[start].args)
-        for e in cut.order[start : start + 2 * self.angles]:
+    def _together(
+        self, cut: Cut, order: list[Expr], made: dict[Expr, str]
+    ) -> list[Expr]:
+        """Return the angles of the sines that an order begins with: one vector full."""
+        angles = dict.fromkeys(order[0].args)
+        for e in order:
             if e.op not in ("sin", "cos") or len(angles) == self.angles:
                 break
             (x,) = e.args
@@ -304,6 +307,30 @@ class Emitter:
             texts.append(random(self.lanes, self.dtype))
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
+
+
+SIMPLE = 4
+"""Operations that an angle takes, at most, to come first."""
+
+
+def sines_first(order: list[Expr]) -> list[Expr]:
+    """Return an order that begins with the sines of simple angles.
+
+    Before a call, all values that are needed after it go to the stack. One state, whose
+    sines are taken several at once, gains nothing.
+    """
+    here, first = set(order), dict[Expr, None]()
+    for e in order:
+        if e.op in ("sin", "cos") and e not in first:
+            needed, waiting = [e], [*e.args]
+            while waiting and len(needed) <= SIMPLE:
+                a = waiting.pop()
+                if a in here and a not in first:
+                    needed.append(a)
+                    waiting += a.args
+            if not waiting:
+                first.update(dict.fromkeys(reversed(needed)))
+    return [*first, *(e for e in order if e not in first)]
 
 
 def _single(value: float) -> float:

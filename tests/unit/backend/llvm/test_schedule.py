@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ramidyn.backend.llvm import orders
 from ramidyn.backend.llvm import schedule as scheduling
+from ramidyn.backend.llvm.emit import sines_first
 from ramidyn.backend.llvm.frames import Schedule
 from ramidyn.backend.llvm.orders import Operations
 from ramidyn.backend.llvm.schedule import LARGEST, SMALLEST, schedule
@@ -318,3 +319,19 @@ def test_a_sine_stands_beside_its_cosine() -> None:
         True
     ] * 4
     assert [e.op for e in cut.order[:6]] == ["sin", "cos"] * 3
+
+
+def test_sines_of_simple_angles_come_first() -> None:
+    def f(x: Any) -> Any:
+        y = x[0] * x[1] - x[2]
+        far = functions.sin(x[0] * x[1] * x[2] * x[0] + y * y * x[1])
+        return y * functions.sin(x[0] + x[1]) * functions.cos(x[2]) * far
+
+    order = trace(f, {"x": 3}).order
+    made = [e for e in order if e.op not in ("input", "const")]
+    found = sines_first(made)
+    assert set(found) == set(made)
+    assert [e.op for e in found[:3]] == ["add", "sin", "cos"]
+    assert [e.op for e in found].index("sin", 3) > 5, "an angle of many operations"
+    place = {e: k for k, e in enumerate(found)}
+    assert all(place.get(a, -1) < k for e, k in place.items() for a in e.args)
