@@ -6,14 +6,21 @@ The program multiplies a chain of 6x6 matrices: about 20,000 multiply-adds per s
 for 4,096 states. The peak is a loop of independent fused multiply-adds, measured in the
 same run. The promises: at least 40% of the peak; two threads at least 1.7 times one;
 batch-first arrays at most 1.25 times the time of batch-last ones.
+
+Then forward dynamics of robots: the instructions of a state and its share of the peak,
+twice: by the operations of the program, and by those that run, which include those
+inside of sines and products that are computed twice because that is faster. Both are
+read from the machine code (x86 only), calls weighted.
 """
 
 from __future__ import annotations
 
 import ctypes
+import re
 
 import numpy as np
 from machine import best, options, report
+from robots import sources
 
 import ramidyn
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
@@ -68,6 +75,64 @@ def peak(seconds: float) -> float:
     return 2 * lanes * chains * rounds / best(lambda: loop(0.5), seconds)
 
 
+FLOPS = {
+    re.compile(r"vfn?m(add|sub)\d+p"): 2,
+    re.compile(r"v(mul|add|sub|div)p"): 1,
+}
+"""of vector instructions, in each lane"""
+
+
+def executed(assembly: str) -> tuple[int, int]:
+    """Return how many instructions run for a tile, and their flops in each lane.
+
+    A function that cuts call runs as far as its first return: the rest is for angles
+    that are very large.
+    """
+    called: dict[str, tuple[int, int]] = {}
+    total = np.zeros(2, int)
+    for part in assembly.split(".file")[1:]:
+        bodies = re.split(r"^([a-z]\w*):$", part, flags=re.MULTILINE)
+        for name, body in zip(bodies[1::2], bodies[2::2], strict=True):
+            lines = [x.split("#")[0].split() for x in body.splitlines()]
+            run = [x for x in lines if x and x[0][0] != "." and x[0][-1] != ":"]
+            if ["retq"] not in run:  # constants
+                continue
+            run = run[: run.index(["retq"]) + 1]
+            counts = np.array([len(run), 0])
+            for op, *arguments in run:
+                counts[1] += next((n for x, n in FLOPS.items() if x.match(op)), 0)
+                if op == "callq" and arguments[0] in called:
+                    counts += called[arguments[0]]
+            if "cut" in name:
+                total += counts
+            else:
+                called[name] = (int(counts[0]), int(counts[1]))
+    return int(total[0]), int(total[1])
+
+
+def of_robots(
+    seconds: float, batch: int, highest: float
+) -> dict[str, dict[str, float]]:
+    """Return the share of the peak that forward dynamics of robots reach."""
+    rows: dict[str, dict[str, float]] = {}
+    rng = np.random.default_rng(0)
+    for name, source in sources().items():
+        robot = source.load()
+        f = ramidyn.compile(ramidyn.forward_dynamics, robot)
+        q = robot.random_configuration(rng=rng, batch=batch)
+        qd, tau = rng.normal(size=(2, batch, robot.nv))
+        out = f(q, qd, tau)
+        rate = batch / best(lambda f=f, x=(q, qd, tau), o=out: f(*x, out=o), seconds)
+        instructions, flops = executed(f.assembly) if host().is_x86 else (0, 0)
+        rows[name] = {
+            "us": 1e6 / rate,
+            "fraction_of_peak": f.ops.total * rate / highest,
+            "executed_fraction": flops * rate / highest,
+            "instructions": instructions / f.lanes,
+        }
+    return rows
+
+
 def main() -> None:
     args = options(__doc__).parse_args()
     seconds, batch = (0.3, 512) if args.quick else (4.0, BATCH)
@@ -96,6 +161,7 @@ def main() -> None:
         "fraction_of_peak": flops / times["batch_first"] / highest,
         "threads_ratio": times["batch_first"] / times["two_threads"],
         "layout_ratio": times["batch_first"] / times["batch_last"],
+        "robots": of_robots(seconds / 2, batch, highest),
     }
     report(result, args.json)
     if args.json:
@@ -107,6 +173,14 @@ def main() -> None:
     )
     print(f"two threads: {result['threads_ratio']:.2f} x (promise: {THREADS})")
     print(f"batch-first / batch-last: {result['layout_ratio']:.2f} (at most {LAYOUT})")
+    print(
+        "forward dynamics    us   of the peak: program  executed   instructions a state"
+    )
+    for name, row in result["robots"].items():
+        print(
+            f"{name:11} {row['us']:6.3f} us, {row['fraction_of_peak']:.0%}, "
+            f"{row['executed_fraction']:.0%}; {row['instructions']:,.0f} instructions"
+        )
 
 
 if __name__ == "__main__":
