@@ -2,16 +2,16 @@
 
     void cut(T *in, T *out, void **libm)
 
-``in`` and ``out`` are the same workspace; no slot is both read and written in one
-cut, so both are noalias. The text is written directly: at a million operations,
-objects for every instruction would take longer than LLVM itself.
+``in`` and ``out`` are the same workspace. A slot that is written is reached by ``out``
+alone, even if it is read before: so both are noalias. The text is written directly: at
+a million operations, objects for every instruction would take longer than LLVM itself.
 """
 
 from __future__ import annotations
 
 import itertools
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.target import BYTES
@@ -84,15 +84,15 @@ class Emitter:
     def cut(self, cut: Cut, symbol: str) -> str:
         """Return the module of one cut, its function called ``symbol``."""
         lines: list[str] = []
-        values = _Values(self, cut, lines)
+        order = sines_first(cut.order) if self.lanes > 1 else cut.order
+        values = _Values(self, cut, order, lines)
         sines: dict[Expr, tuple[str, str]] = {}
         calls: set[str] = set()
         most = 2 * self.angles
-        order = sines_first(cut.order) if self.lanes > 1 else cut.order
         for k, e in enumerate(order):
+            values.now = k
             if k % LEEWAY == LEEWAY - 1:
                 lines.append(LABEL)
-                values.block += 1
             if e.op in ("sin", "cos"):
                 if e.args[0] not in sines:
                     angles = self._together(cut, order[k : k + most], values.names)
@@ -112,6 +112,7 @@ class Emitter:
                 result = f"%v{next(values.numbers)}"
                 lines.extend(self._operation(e.op, args, result, calls))
                 values.add(e, result)
+            values.store_waiting()
         values.store_rest()
         body = "\n  ".join(lines)
         return (
@@ -260,23 +261,42 @@ class _Values:
     Args:
         emitter: knows types and constants.
         cut: says what is read and written.
+        order: of its operations.
         lines: the text of the cut so far.
     """
 
-    def __init__(self, emitter: Emitter, cut: Cut, lines: list[str]) -> None:
+    def __init__(
+        self, emitter: Emitter, cut: Cut, order: Sequence[Expr], lines: list[str]
+    ) -> None:
         self.emitter, self.lines = emitter, lines
         self.names: dict[Expr, str] = {}
         self.numbers: Iterator[int] = itertools.count()
-        self.block: int = 0
-        """of operations, the current one"""
+        self.now: int = 0
+        """the number of the current operation"""
         self._near: dict[Expr, int] = {}
         """the block in which each value was made, read or used last"""
-        self._places = {e: ("%in", slot) for e, slot in cut.loads.items()}
         self._stores: dict[Expr, list[int]] = {}
         for e, slot in cut.stores:
             self._stores.setdefault(e, []).append(slot)
+        written = {slot for _, slot in cut.stores}
+        self._places = {
+            e: ("%out" if slot in written else "%in", slot)
+            for e, slot in cut.loads.items()
+        }
+        last = _last_uses(order)
+        self._free: dict[int, int] = {
+            slot: last.get(e, -1) for e, slot in cut.loads.items() if slot in written
+        }
+        """the operation after which a slot that is read may be written"""
+        self._waiting: dict[int, list[tuple[Expr, int]]] = {}
+        """what is to be stored after an operation, and where"""
         self._addresses: dict[int, str] = {}
         """of tables that have been read, by their offsets"""
+
+    @property
+    def block(self) -> int:
+        """The number of the current block of operations."""
+        return (self.now + 1) // LEEWAY
 
     def add(self, e: Expr, name: str) -> None:
         """Take note of a value that has been made, and store it."""
@@ -302,14 +322,27 @@ class _Values:
         for e in list(self._stores):
             self._store(e)
 
+    def store_waiting(self) -> None:
+        """Store what may be written after the current operation."""
+        for e, slot in self._waiting.pop(self.now, ()):
+            self._write(e, slot)
+
     def _store(self, e: Expr) -> None:
-        v, stride = self.emitter.type, self.emitter.stride
         for slot in self._stores.pop(e, ()):
-            at = f"getelementptr i8, ptr %out, i64 {slot * stride}"
-            value = self.operand(e)
-            self.lines.append(f"%s{slot} = {at}")
-            self.lines.append(f"store {v} {value}, ptr %s{slot}, align {stride}")
-            self._places.setdefault(e, ("%out", slot))
+            free = self._free.get(slot, -1)
+            if free > self.now:
+                self._waiting.setdefault(free, []).append((e, slot))
+            else:
+                self._write(e, slot)
+
+    def _write(self, e: Expr, slot: int) -> None:
+        value, stride = self.operand(e), self.emitter.stride
+        at = f"getelementptr i8, ptr %out, i64 {slot * stride}"
+        self.lines += [
+            f"%s{slot} = {at}",
+            f"store {self.emitter.type} {value}, ptr %s{slot}, align {stride}",
+        ]
+        self._places.setdefault(e, ("%out", slot))
 
     def _load(self, a: Expr, k: int) -> None:
         """Read a value into %v; of a table, into every lane."""
@@ -339,6 +372,16 @@ class _Values:
                 f"%o{k} = {one}",
                 f"%v{k} = shufflevector {v} %o{k}, {v} poison, {zero}",
             ]
+
+
+def _last_uses(order: Sequence[Expr]) -> dict[Expr, int]:
+    """Return the last operation that uses each value."""
+    found: dict[Expr, int] = {}
+    for k, e in enumerate(order):
+        found.update(dict.fromkeys(e.args, k))
+        if e.op in ("sin", "cos"):
+            found.update(dict.fromkeys(terms_of(e.args[0]) or (), k))
+    return found
 
 
 SIMPLE = 4
