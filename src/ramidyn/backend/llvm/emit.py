@@ -163,12 +163,16 @@ class Emitter:
         return [f"{result} = call {v} @ramidyn_{op}({passed}, ptr %libm)"]
 
     def _extremum(self, op: str, args: list[str], result: str) -> list[str]:
-        """Return min or max as NumPy means it: NaN if either is NaN."""
+        """Return min or max as NumPy means it: NaN if either is NaN.
+
+        The first two lines are one instruction on x86: it takes its second operand, a,
+        if one is NaN.
+        """
         v, bits, (a, b) = self.type, self.bits, args
-        order = "ult" if op == "min" else "ugt"
+        order = "olt" if op == "min" else "ogt"
         return [
-            f"{result}c = fcmp {order} {v} {a}, {b}",
-            f"{result}m = select {bits} {result}c, {v} {a}, {v} {b}",
+            f"{result}c = fcmp {order} {v} {b}, {a}",
+            f"{result}m = select {bits} {result}c, {v} {b}, {v} {a}",
             f"{result}u = fcmp uno {v} {b}, {b}",
             f"{result} = select {bits} {result}u, {v} {b}, {v} {result}m",
         ]
