@@ -29,6 +29,7 @@ from ramidyn.symbolic.trace import trace
 from support.called_programs import (
     FUNCTIONS,
     INNER,
+    carries_in_their_places,
     in_steps,
     loops_in_loops,
     once,
@@ -240,6 +241,33 @@ def test_results_are_not_moved_between_calls_of_one_program() -> None:
     step = TracedStep(robot, StepOptions("rk4", "none", 0.0)).compiled()
     steps = compilation_of(step).schedule.steps
     assert [s.op for s in steps] == [Op.MOVE] + [Op.RUN] * 8
+
+
+def test_carries_are_written_where_the_next_step_reads_them() -> None:
+    steps = schedule(lower(program_of(carries_in_their_places))).steps
+    (loop,) = [k for k, step in enumerate(steps) if step.op == Op.REPEAT]
+    end = [step.op for step in steps].index(Op.NEXT)
+    moves = [move for step in steps[loop:end] for move in step.moves]
+    # v is there twice; of two that change places, one goes through a spare slot.
+    assert len(moves) == 1 + 3
+
+
+def test_carries_of_long_bodies_are_right(rng: np.random.Generator) -> None:
+    def long(x: Any) -> Any:
+        def body(carry: Any) -> Any:
+            u, v, w = carry
+            y = u
+            for k in range(2500):  # several cuts
+                y = y * (0.7 + 1e-5 * k) + 0.1 * v + (0.05 * w if k < 900 else 0.0)
+            return v + 0.1 * y, 0.3 * u + y, 0.5 * y + w
+
+        return ramidyn.repeat(body, (x[0] * 1.0, x[1], x[2]), times=3)
+
+    f = ramidyn.kernel(long, {"x": 3})
+    x = rng.normal(size=(20, 3))
+    want = evaluate(f.program, {"x": x})
+    for found, meant in zip(f(x), want.values(), strict=True):
+        np.testing.assert_allclose(found, meant, rtol=1e-12)
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 8, 16])

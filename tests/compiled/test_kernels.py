@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -271,6 +272,26 @@ def test_code_is_cached_by_what_it_computes(
     assert not compiled(2.5).cached
     assert not compiled(2.0, dtype="float32").cached
     np.testing.assert_array_equal(compiled(2.0)(np.array([1.0, 2.0])), [3.0, 5.0])
+
+
+def test_values_with_a_slot_are_read_again_where_they_are_needed_far_away() -> None:
+    def far(x: Any, y: Any) -> dict[str, Any]:
+        first = x * y
+        z = first
+        for k in range(100):  # no value of this chain has a slot
+            z = z * y + 0.01 * k
+        return {"first": first, "z": z, "last": z + x + first}
+
+    f = kernel(far, {"x": (), "y": ()}, lanes=4)
+    values = np.linspace(0.1, 0.9, 9)
+    inputs = {"x": values, "y": values[::-1].copy()}
+    meant = evaluate(f.program, inputs)
+    for name, found in f(*inputs.values())._asdict().items():
+        np.testing.assert_allclose(found, meant[name], rtol=1e-14)
+    read = re.findall(r"getelementptr i8, ptr (%in|%out), i64 (\d+)\n +%v", f.ir)
+    assert read.count(("%in", "0")) == 2
+    assert read.count(("%in", "32")) < 10  # y is near all the time
+    assert [p for p, _ in read].count("%out") == 1
 
 
 def test_every_stage_can_be_looked_at() -> None:

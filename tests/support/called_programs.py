@@ -72,6 +72,22 @@ def loops_in_loops(a: Any) -> Any:
     return np.array([u, *v])
 
 
+def carries_in_their_places(a: Any) -> Any:
+    """Carries that are made before and after the last use of what they replace."""
+
+    def body(carry: Any) -> Any:
+        u, v, w, same, _, swapped, other = carry
+        first = 0.5 * u + 0.1 * a[0]  # made long before u is used last
+        angle = first
+        for k in range(80):
+            angle = angle * (0.9 + 1e-3 * k) + 0.01 * v
+        v = unary("sin", u + 0.3 * angle) + a[1]
+        return first, v, w + u * v, same, v, other, swapped + 0.1 * w
+
+    start = (a[0] * 1.0, a[1], a[2], a[0], a[1], a[2], a[0] + a[1])
+    return np.array(ramidyn.repeat(body, start, times=4))
+
+
 def column_sweeps_in_loops(a: Any) -> Any:
     """A callee that is a loop over columns, inside another loop."""
 
@@ -84,4 +100,12 @@ def column_sweeps_in_loops(a: Any) -> Any:
     return ramidyn.repeat(body, a, times=4)
 
 
-FUNCTIONS = [once, thrice, depth_four, in_steps, loops_in_loops, column_sweeps_in_loops]
+FUNCTIONS = [
+    once,
+    thrice,
+    depth_four,
+    in_steps,
+    loops_in_loops,
+    carries_in_their_places,
+    column_sweeps_in_loops,
+]

@@ -29,11 +29,12 @@ from ramidyn.coordinates.configurations import integrated_q
 from ramidyn.description.contacts import DryFriction, HardLimit
 from ramidyn.errors import ModelError
 from ramidyn.quantities.applied import scene_of
-from ramidyn.quantities.contact_rows import ContactRows, contact_motion
+from ramidyn.quantities.contact_rows import ContactRows, Response, contact_motion
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3
-from ramidyn.symbolic.dense import Entries, total
+from ramidyn.symbolic.dense import Entries, inner, total
 from ramidyn.symbolic.expr import Expr, const, extremum, where
+from ramidyn.symbolic.repeat import unless
 from ramidyn.tracing.context import Context, array, flag
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.contact_checks import robot_candidates, robot_pairs
@@ -117,7 +118,7 @@ def contact_step(context: Context, is_given: bool = False) -> dict[str, Any]:
     touching = list(zip(rows.touches, table, found.impulses, strict=False))
     return {
         "qd": array([a + b for a, b in zip(free, change, strict=True)]),
-        "u": array(respond(problem.block_impulses(found.displaced))),
+        "u": array(_displacement(problem, respond, found.displaced, len(free))),
         "impulses": array(impulses),
         "residual": found.residual,
         "sweeps": found.sweeps,
@@ -297,6 +298,18 @@ def _apart(
         rules.append(replace(one, bias=taken / dt))
     still = replace(problem, c=[ZERO] * len(problem.c), constraints=tuple(rules))
     return still, depth
+
+
+def _displacement(
+    problem: Problem, respond: Response, displaced: Sequence[Impulse], n: int
+) -> list[Expr]:
+    """Return u; where nothing is taken apart, nothing is computed."""
+    x = [e for own in displaced for e in own]
+
+    def moved(_: list[Expr], x: list[Expr]) -> list[Expr]:
+        return respond(problem.block_impulses(problem.split(x)))
+
+    return unless(inner(x, x) <= 0.0, moved, [ZERO] * n, x)
 
 
 def _force(touch: Touch, x: Impulse, dt: Expr) -> Any:

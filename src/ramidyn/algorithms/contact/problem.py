@@ -155,15 +155,17 @@ class Problem:
     # What changes from state to state, so that a loop can carry it.
 
     def numbers(self) -> list[Expr]:
-        """Return the entries that are no constants."""
-        return [x for x in dict.fromkeys(self._entries()) if x.op != "const"]
+        """Return the entries that are no constants, without their signs."""
+        entries = dict.fromkeys(map(_unsigned, self._entries()))
+        return [x for x in entries if x.op != "const"]
 
     def with_numbers(self, values: Sequence[Expr]) -> Problem:
         """Return the same problem with other values of `numbers`."""
         new = dict(zip(self.numbers(), values, strict=True))
 
         def of(x: Expr) -> Expr:
-            return new.get(x, x)
+            found = new.get(_unsigned(x), x)
+            return -found if x.op == "neg" else found
 
         def row_of(row: Entries) -> Entries:
             return {i: of(e) for i, e in row.items()}
@@ -240,6 +242,10 @@ class Scales:
         """The mean over the rows."""
         n = len(self.D)
         return total(self.D[k][k] for k in range(n)) * (1.0 / n)
+
+
+def _unsigned(x: Expr) -> Expr:
+    return x.args[0] if x.op == "neg" else x
 
 
 def inverse_of(x: Expr) -> Expr:

@@ -2,16 +2,16 @@
 
     void cut(T *in, T *out, void **libm)
 
-``in`` and ``out`` are the same workspace; no slot is both read and written in one
-cut, so both are noalias. The text is written directly: at a million operations,
-objects for every instruction would take longer than LLVM itself.
+``in`` and ``out`` are the same workspace. A slot that is written is reached by ``out``
+alone, even if it is read before: so both are noalias. The text is written directly: at
+a million operations, objects for every instruction would take longer than LLVM itself.
 """
 
 from __future__ import annotations
 
 import itertools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.target import BYTES
@@ -32,6 +32,11 @@ LEEWAY = 32
 
 Its own order puts up to three times as many values on the stack. A label is a bound
 that it does not cross, and leaves nothing in the code.
+"""
+FAR = 2
+"""Blocks of so many operations after which a value that has a slot is read there again.
+
+LLVM would keep it on the stack: written once more, and read as often.
 """
 LABEL = "call void @llvm.codeview.annotation(metadata !0)"
 LIBM = frozenset({"tan", "asin", "acos", "atan2", "log", "pow"})
@@ -63,38 +68,6 @@ class Emitter:
         self.dtype = dtype
         self.constants: dict[float | str, str] = {}
 
-    def _load(
-        self, a: Expr, offset: int, k: int, addresses: dict[int, str]
-    ) -> list[str]:
-        """Return the lines that read a value into %v; of a table, into every lane.
-
-        ``addresses`` are those of tables that have been read, by their offsets.
-        """
-        if a.op != "input" or not is_table(a.value[0]):
-            return [
-                f"%p{k} = getelementptr i8, ptr %in, i64 {offset}",
-                f"%v{k} = load {self.type}, ptr %p{k}, align {self.stride}",
-            ]
-        scalar, lines = self.scalar, list[str]()
-        if offset not in addresses:
-            addresses[offset] = f"%a{k}"
-            lines.append(f"%t{k} = getelementptr i8, ptr %in, i64 {offset}")
-            lines.append(f"%a{k} = load ptr, ptr %t{k}, align 4")
-        at = f"getelementptr {scalar}, ptr {addresses[offset]}"
-        number = f"%v{k}" if self.lanes == 1 else f"%x{k}"
-        lines += [
-            f"%p{k} = {at}, i64 {a.value[1]}",
-            f"{number} = load {scalar}, ptr %p{k}, align {BYTES[self.dtype]}",
-        ]
-        if self.lanes > 1:
-            v, zero = self.type, f"<{self.lanes} x i32> zeroinitializer"
-            one = f"insertelement {v} poison, {scalar} {number}, i32 0"
-            lines += [
-                f"%o{k} = {one}",
-                f"%v{k} = shufflevector {v} %o{k}, {v} poison, {zero}",
-            ]
-        return lines
-
     def constant(self, value: float) -> str:
         """Return a number as an IR constant, in every lane."""
         key = value or str(value)  # 0 and −0 are equal, and not the same
@@ -110,48 +83,21 @@ class Emitter:
 
     def cut(self, cut: Cut, symbol: str) -> str:
         """Return the module of one cut, its function called ``symbol``."""
-        v = self.type
         lines: list[str] = []
-        name: dict[Expr, str] = {}
+        order = sines_first(cut.order) if self.lanes > 1 else cut.order
+        values = _Values(self, cut, order, lines)
         sines: dict[Expr, tuple[str, str]] = {}
         calls: set[str] = set()
-        stores: dict[Expr, list[int]] = {}
-        for e, slot in cut.stores:
-            stores.setdefault(e, []).append(slot)
-        loaded: dict[Expr, str] = {}
-        addresses: dict[int, str] = {}
-        numbers, most = itertools.count(), 2 * self.angles
-
-        def operand(a: Expr) -> str:
-            text = name.get(a) or loaded.get(a)
-            if text is None:
-                if a.op == "const":
-                    return self.constant(a.value)
-                k = next(numbers)
-                text = loaded[a] = f"%v{k}"
-                offset = cut.loads[a] * self.stride
-                lines.extend(self._load(a, offset, k, addresses))
-                if a.op == "result":  # passed on
-                    store(a)
-            return text
-
-        def store(e: Expr) -> None:
-            for slot in stores.pop(e, ()):
-                offset = slot * self.stride
-                lines.append(f"%s{slot} = getelementptr i8, ptr %out, i64 {offset}")
-                lines.append(
-                    f"store {v} {operand(e)}, ptr %s{slot}, align {self.stride}"
-                )
-
-        order = sines_first(cut.order) if self.lanes > 1 else cut.order
+        most = 2 * self.angles
         for k, e in enumerate(order):
+            values.now = k
             if k % LEEWAY == LEEWAY - 1:
                 lines.append(LABEL)
             if e.op in ("sin", "cos"):
                 if e.args[0] not in sines:
-                    angles = self._together(cut, order[k : k + most], name)
+                    angles = self._together(cut, order[k : k + most], values.names)
                     terms = [
-                        self._terms(a, operand, f"%n{k}_{i}", lines)
+                        self._terms(a, values.operand, f"%n{k}_{i}", lines)
                         for i, a in enumerate(angles)
                     ]
                     if all(y is None for _, y in terms):
@@ -160,14 +106,14 @@ class Emitter:
                         calls.add("sincos_sum")
                     pairs = self._sincos(terms, f"%sc{k}", lines)
                     sines.update(zip(angles, pairs, strict=True))
-                name[e] = sines[e.args[0]][e.op == "cos"]
+                values.add(e, sines[e.args[0]][e.op == "cos"])
             else:
-                args = [operand(a) for a in e.args]
-                result = name[e] = f"%v{next(numbers)}"
+                args = [values.operand(a) for a in e.args]
+                result = f"%v{next(values.numbers)}"
                 lines.extend(self._operation(e.op, args, result, calls))
-            store(e)
-        for e in list(stores):
-            store(e)
+                values.add(e, result)
+            values.store_waiting()
+        values.store_rest()
         body = "\n  ".join(lines)
         return (
             f"{self._functions(calls)}\n"
@@ -217,12 +163,16 @@ class Emitter:
         return [f"{result} = call {v} @ramidyn_{op}({passed}, ptr %libm)"]
 
     def _extremum(self, op: str, args: list[str], result: str) -> list[str]:
-        """Return min or max as NumPy means it: NaN if either is NaN."""
+        """Return min or max as NumPy means it: NaN if either is NaN.
+
+        The first two lines are one instruction on x86: it takes its second operand, a,
+        if one is NaN.
+        """
         v, bits, (a, b) = self.type, self.bits, args
-        order = "ult" if op == "min" else "ugt"
+        order = "olt" if op == "min" else "ogt"
         return [
-            f"{result}c = fcmp {order} {v} {a}, {b}",
-            f"{result}m = select {bits} {result}c, {v} {a}, {v} {b}",
+            f"{result}c = fcmp {order} {v} {b}, {a}",
+            f"{result}m = select {bits} {result}c, {v} {b}, {v} {a}",
             f"{result}u = fcmp uno {v} {b}, {b}",
             f"{result} = select {bits} {result}u, {v} {b}, {v} {result}m",
         ]
@@ -307,6 +257,135 @@ class Emitter:
             texts.append(random(self.lanes, self.dtype))
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
+
+
+class _Values:
+    """The values of one cut: their names, and where they are in the workspace.
+
+    Args:
+        emitter: knows types and constants.
+        cut: says what is read and written.
+        order: of its operations.
+        lines: the text of the cut so far.
+    """
+
+    def __init__(
+        self, emitter: Emitter, cut: Cut, order: Sequence[Expr], lines: list[str]
+    ) -> None:
+        self.emitter, self.lines = emitter, lines
+        self.names: dict[Expr, str] = {}
+        self.numbers: Iterator[int] = itertools.count()
+        self.now: int = 0
+        """the number of the current operation"""
+        self._near: dict[Expr, int] = {}
+        """the block in which each value was made, read or used last"""
+        self._stores: dict[Expr, list[int]] = {}
+        for e, slot in cut.stores:
+            self._stores.setdefault(e, []).append(slot)
+        written = {slot for _, slot in cut.stores}
+        self._places = {
+            e: ("%out" if slot in written else "%in", slot)
+            for e, slot in cut.loads.items()
+        }
+        last = _last_uses(order)
+        self._free: dict[int, int] = {
+            slot: last.get(e, -1) for e, slot in cut.loads.items() if slot in written
+        }
+        """the operation after which a slot that is read may be written"""
+        self._waiting: dict[int, list[tuple[Expr, int]]] = {}
+        """what is to be stored after an operation, and where"""
+        self._addresses: dict[int, str] = {}
+        """of tables that have been read, by their offsets"""
+
+    @property
+    def block(self) -> int:
+        """The number of the current block of operations."""
+        return (self.now + 1) // LEEWAY
+
+    def add(self, e: Expr, name: str) -> None:
+        """Take note of a value that has been made, and store it."""
+        self.names[e], self._near[e] = name, self.block
+        self._store(e)
+
+    def operand(self, a: Expr) -> str:
+        """Return the name of a value, which is read if it is not near."""
+        if a.op == "const":
+            return self.emitter.constant(a.value)
+        is_far = a in self._places and self.block - self._near.get(a, self.block) >= FAR
+        if is_far or a not in self.names:
+            k = next(self.numbers)
+            self.names[a] = f"%v{k}"
+            self._load(a, k)
+            if a.op == "result":  # passed on
+                self._store(a)
+        self._near[a] = self.block
+        return self.names[a]
+
+    def store_rest(self) -> None:
+        """Store what no operation of the cut makes."""
+        for e in list(self._stores):
+            self._store(e)
+
+    def store_waiting(self) -> None:
+        """Store what may be written after the current operation."""
+        for e, slot in self._waiting.pop(self.now, ()):
+            self._write(e, slot)
+
+    def _store(self, e: Expr) -> None:
+        for slot in self._stores.pop(e, ()):
+            free = self._free.get(slot, -1)
+            if free > self.now:
+                self._waiting.setdefault(free, []).append((e, slot))
+            else:
+                self._write(e, slot)
+
+    def _write(self, e: Expr, slot: int) -> None:
+        value, stride = self.operand(e), self.emitter.stride
+        at = f"getelementptr i8, ptr %out, i64 {slot * stride}"
+        self.lines += [
+            f"%s{slot} = {at}",
+            f"store {self.emitter.type} {value}, ptr %s{slot}, align {stride}",
+        ]
+        self._places.setdefault(e, ("%out", slot))
+
+    def _load(self, a: Expr, k: int) -> None:
+        """Read a value into %v; of a table, into every lane."""
+        of, addresses, (pointer, slot) = self.emitter, self._addresses, self._places[a]
+        offset = slot * of.stride
+        if a.op != "input" or not is_table(a.value[0]):
+            self.lines += [
+                f"%p{k} = getelementptr i8, ptr {pointer}, i64 {offset}",
+                f"%v{k} = load {of.type}, ptr %p{k}, align {of.stride}",
+            ]
+            return
+        scalar, lines = of.scalar, self.lines
+        if offset not in addresses:
+            addresses[offset] = f"%a{k}"
+            lines.append(f"%t{k} = getelementptr i8, ptr %in, i64 {offset}")
+            lines.append(f"%a{k} = load ptr, ptr %t{k}, align 4")
+        at = f"getelementptr {scalar}, ptr {addresses[offset]}"
+        number = f"%v{k}" if of.lanes == 1 else f"%x{k}"
+        lines += [
+            f"%p{k} = {at}, i64 {a.value[1]}",
+            f"{number} = load {scalar}, ptr %p{k}, align {BYTES[of.dtype]}",
+        ]
+        if of.lanes > 1:
+            v, zero = of.type, f"<{of.lanes} x i32> zeroinitializer"
+            one = f"insertelement {v} poison, {scalar} {number}, i32 0"
+            lines += [
+                f"%o{k} = {one}",
+                f"%v{k} = shufflevector {v} %o{k}, {v} poison, {zero}",
+            ]
+
+
+def _last_uses(order: Sequence[Expr]) -> dict[Expr, int]:
+    """Return the last operation that uses each value."""
+    found: dict[Expr, int] = {}
+    for k, e in enumerate(order):
+        found.update(dict.fromkeys(e.args, k))
+        if e.op in ("sin", "cos"):
+            found.update(dict.fromkeys(terms_of(e.args[0]) or (), k))
+    return found
 
 
 SIMPLE = 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import final
 
@@ -10,6 +10,7 @@ from ramidyn.backend.llvm.frames import (
     CalleeFrame,
     Cut,
     Schedule,
+    Scheduler,
     SweepLoop,
     aligned_slots,
     frame_of,
@@ -32,13 +33,15 @@ class Placement:
         segments: the cuts before each call, and those after the last one.
         program: lowered.
         schedule: gives the schedules of what it calls.
+        carried: how many results, the first ones, are the next inputs.
     """
 
     def __init__(
         self,
         segments: list[list[Cut]],
         program: Program,
-        schedule: Callable[[Program], Schedule],
+        schedule: Scheduler,
+        carried: int = 0,
     ) -> None:
         self.program = program
         self.calls: list[Expr] = program.calls
@@ -75,7 +78,7 @@ class Placement:
         self.made_in: dict[Expr, int] = {}
         self.last_used: dict[Expr, int] = {}
         self._find_lives()
-        self.slot_of: dict[Expr, int] = {}
+        self.slot_of: dict[Expr, int] = self._replaced(carried)
         self.left_until: dict[Expr, tuple[int, int]] = {}
         """of results that are left in a frame: up to which part, and the slot"""
 
@@ -125,6 +128,24 @@ class Placement:
                 used = [a for a in read if not self._is_near(a, number)]
             self.made_in.update(dict.fromkeys(made, k))
             self.last_used.update(dict.fromkeys(used, k))
+
+    def _replaced(self, carried: int) -> dict[Expr, int]:
+        """Return the results that are written over the inputs that they become.
+
+        No later part may need such an input, nor may it be another result.
+        """
+        results = self.program.results
+        needed = {self._slot(a): k for a, k in self.last_used.items() if _has_slot(a)}
+        for k, e in enumerate(results):
+            if _has_slot(e) and self._slot(e) != k:
+                needed[self._slot(e)] = len(self.parts)
+        found: dict[Expr, int] = {}
+        for slot, e in enumerate(results[:carried]):
+            made = self.made_in.get(e, -1)
+            is_free = needed.get(slot, 0) <= made
+            if is_free and isinstance(self.parts[made], Cut):
+                found.setdefault(e, slot)
+        return found
 
     def _is_near(self, a: Expr, call: int) -> bool:
         """Return whether an argument is made just before its call: stored in place."""
@@ -176,7 +197,7 @@ class Placement:
 
     def _slot(self, e: Expr, part: int | None = None) -> int:
         """Return where a value is, or where a part finds it."""
-        if e.op == "input" and not _has_no_slot(e):
+        if _has_slot(e):
             return self.offsets[e.value[0]] + e.value[1]
         if part is not None and e in self.left_until:
             until, slot = self.left_until[e]
@@ -305,6 +326,11 @@ class Placement:
 def arguments_of(operations: list[Expr]) -> Iterator[Expr]:
     """Return the arguments of operations, in their order."""
     return chain.from_iterable([e.args for e in operations])
+
+
+def _has_slot(e: Expr) -> bool:
+    """Return whether a value is an input with a slot."""
+    return e.op == "input" and not _has_no_slot(e)
 
 
 def _has_no_slot(e: Expr) -> bool:

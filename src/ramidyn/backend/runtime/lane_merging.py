@@ -20,6 +20,8 @@ from ramidyn.backend.runtime.tiles import Tile
 
 MOST_EXCHANGES = 255
 """words of the log: more tiles stay apart"""
+SIDE_BY_SIDE = 8
+"""slots that are copied at once"""
 FIELD = 8
 """bits of a word of the log for each of two tiles and their lanes"""
 
@@ -29,7 +31,7 @@ def emit_merging(module: Module, tile: Tile) -> None:
     emit_done_lanes(module, tile)
     emit_exchange(module, tile)
     emit_merge_tiles(module, tile)
-    emit_put_back(module)
+    emit_put_back(module, tile)
 
 
 def emit_done_lanes(module: Module, tile: Tile) -> None:
@@ -49,26 +51,53 @@ def emit_done_lanes(module: Module, tile: Tile) -> None:
 
 
 def emit_exchange(module: Module, tile: Tile) -> None:
-    """exchange(workspace, lane, other, other lane, slot, carried, size).
+    """exchange(workspace, other, pairs, count, slot, carried, size).
 
-    Exchange so many bytes that are carried, and copy what follows to the other.
+    Exchange so many bytes that are carried, and copy what follows to the other, for
+    each pair of lanes: all of them slot by slot, as they lie in one line of the cache.
     """
     code = module.function("exchange", 7, local=True)
-    workspace, lane, other, its_lane, slot, carried, size = code.arguments
-    mine, theirs = (
-        code.add(code.add(place, slot), code.mul(of, tile.itemsize))
-        for place, of in ((workspace, lane), (other, its_lane))
-    )
-    with code.loop(carried, tile.slot) as offset:
-        pair = code.add(mine, offset), code.add(theirs, offset)
+    workspace, other, pairs, count, slot, carried, size = code.arguments
+    mine, theirs = (code.add(place, slot) for place in (workspace, other))
+    with code.loop(carried, tile.slot) as offset, code.loop(count) as k:
+        pair = _lanes(code, (mine, theirs), offset, code.at(pairs, code.mul(k, 2)))
         values = [code.load_as(tile.vector(1), x, tile.itemsize) for x in pair]
         for value, place in zip(values, reversed(pair), strict=True):
             code.store_as(value, place, tile.itemsize)
-    mine, theirs = code.add(mine, carried), code.add(theirs, carried)
-    with code.loop(code.b.sub(size, carried), tile.slot) as offset:
-        value = code.load_as(tile.vector(1), code.add(mine, offset), tile.itemsize)
-        code.store_as(value, code.add(theirs, offset), tile.itemsize)
+    rest = code.b.sub(size, carried)
+    few = code.b.srem(rest, const(SIDE_BY_SIDE * tile.slot))
+    for begin, total, together in (
+        (carried, few, 1),
+        (code.add(carried, few), code.b.sub(rest, few), SIDE_BY_SIDE),
+    ):
+        places = code.add(mine, begin), code.add(theirs, begin)
+        with code.loop(total, together * tile.slot) as offset, code.loop(count) as k:
+            pair = _lanes(code, places, offset, code.at(pairs, code.mul(k, 2)))
+            _copy_lane(code, tile, *pair, together)
     code.leave(0)
+
+
+def _lanes(
+    code: Code, places: tuple[Value, Value], offset: Value, pair: Value
+) -> tuple[Value, Value]:
+    """Return the addresses of a pair of lanes, given by their offsets in a slot."""
+    first, second = (
+        code.add(code.add(place, offset), code.load(pair, n))
+        for n, place in enumerate(places)
+    )
+    return first, second
+
+
+def _copy_lane(
+    code: Code, tile: Tile, source: Value, target: Value, slots: int
+) -> None:
+    """Copy a lane of so many slots."""
+    values = [
+        code.load_as(tile.vector(1), code.add(source, k * tile.slot), tile.itemsize)
+        for k in range(slots)
+    ]
+    for k, value in enumerate(values):
+        code.store_as(value, code.add(target, k * tile.slot), tile.itemsize)
 
 
 def emit_merge_tiles(module: Module, tile: Tile) -> None:
@@ -82,7 +111,7 @@ def emit_merge_tiles(module: Module, tile: Tile) -> None:
     size = code.load(kernel, Kernel.BYTES)
     slot, carried, all_bytes = (code.load(loop, k) for k in (1, 3, 4))
     active, fewest, least, total = (code.cell(0) for _ in range(4))
-    target = code.cell(0)
+    target, pairs = code.cell(0), code.cell(0, 2 * tile.lanes)
     code.store(given, active)
     with code.repeat():
         for cell in (fewest, total):
@@ -104,31 +133,36 @@ def emit_merge_tiles(module: Module, tile: Tile) -> None:
             code.leave_if(condition, code.load(active))
         code.store(code.b.xor(code.load(active), _bit(code, source)), active)
         mine = code.at(is_open, source)
-        with code.loop(moved):
-            lane = _lowest(code, code.load(mine))
+        with code.loop(moved), code.when(code.compare(code.load(mine), "!=", 0)):
             with code.loop(tiles) as j, code.when(is_set(code, code.load(active), j)):
                 its = code.load(code.at(is_open, j))
                 with code.when(code.compare(_count(code, its), "<", tile.lanes)):
                     code.store(j, target)
             other = code.load(target)
             theirs = code.at(is_open, other)
-            free = _lowest(code, code.b.not_(code.load(theirs)))
-            places = [code.mul(k, size) for k in (source, other)]
-            mine_at, theirs_at = (code.add(workspaces, p) for p in places)
-            code.call(
-                "exchange", mine_at, lane, theirs_at, free, slot, carried, all_bytes
+            room = code.b.sub(const(tile.lanes), _count(code, code.load(theirs)))
+            count = code.min(room, _count(code, code.load(mine)))
+            with code.loop(count) as k:
+                lane = _lowest(code, code.load(mine))
+                free = _lowest(code, code.b.not_(code.load(theirs)))
+                pair = code.at(pairs, code.mul(k, 2))
+                for n, (place, of) in enumerate(((mine, lane), (theirs, free))):
+                    code.store(code.b.xor(code.load(place), _bit(code, of)), place)
+                    code.store(code.mul(of, tile.itemsize), pair, n)
+                word = const(0)
+                for field in (source, lane, other, free):
+                    word = code.b.or_(code.b.shl(word, const(FIELD)), field)
+                used = code.add(code.load(log), 1)
+                code.store(used, log)
+                code.store(word, code.at(log, used))
+            mine_at, theirs_at = (
+                code.add(workspaces, code.mul(k, size)) for k in (source, other)
             )
-            for place, of in ((mine, lane), (theirs, free)):
-                code.store(code.b.xor(code.load(place), _bit(code, of)), place)
-            word = const(0)
-            for field in (source, lane, other, free):
-                word = code.b.or_(code.b.shl(word, const(FIELD)), field)
-            count = code.add(code.load(log), 1)
-            code.store(count, log)
-            code.store(word, code.at(log, count))
+            lanes = pairs, count
+            code.call("exchange", mine_at, theirs_at, *lanes, slot, carried, all_bytes)
 
 
-def emit_put_back(module: Module) -> None:
+def emit_put_back(module: Module, tile: Tile) -> None:
     """put_back(kernel, workspaces, loop, log, first): undo exchanges, the last first.
 
     Those before ``first`` belong to loops around this one.
@@ -137,6 +171,7 @@ def emit_put_back(module: Module) -> None:
     kernel, workspaces, loop, log, first = code.arguments
     size = code.load(kernel, Kernel.BYTES)
     slot, carried = (code.load(loop, k) for k in (1, 3))
+    pair = code.cell(0, 2)
     with code.repeat():
         count = code.load(log)
         code.leave_if(code.compare(count, "<=", first), 0)
@@ -150,7 +185,9 @@ def emit_put_back(module: Module) -> None:
         mine, theirs = (
             code.add(workspaces, code.mul(k, size)) for k in (source, other)
         )
-        code.call("exchange", mine, lane, theirs, free, slot, carried, carried)
+        for n, of in enumerate((lane, free)):
+            code.store(code.mul(of, tile.itemsize), pair, n)
+        code.call("exchange", mine, theirs, pair, const(1), slot, carried, carried)
 
 
 def is_set(code: Code, bits: Value, i: Value) -> Value:
