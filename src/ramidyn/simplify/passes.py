@@ -117,10 +117,13 @@ def chain_products(program: Program) -> Program:
     """x + (a·b + c·d) → a·b + (c·d + x).    Assumes: reassociation allowed."""
     uses = program.uses()
     ready: dict[Expr, int] = {}
+    """when a value is there if operations wait only for their arguments"""
+    latency = rules.CYCLES.get
     order: list[Expr] = []
     gone: set[Expr] = set()
     for e in program.order:
-        ready[e] = rules.cycles(e, ready)
+        latest = max([ready[a] for a in e.args]) if e.args else -rules.PRODUCT
+        ready[e] = latest + latency(e.op, rules.PRODUCT)
         if e.op in rules.SUMS:
             inner = rules.chain(e, uses, ready, gone)
             if inner is not None:

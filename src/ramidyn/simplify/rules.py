@@ -426,13 +426,6 @@ def take_in(e: Expr, product: Expr) -> None:
     e.args = (*product.args, c)
 
 
-def cycles(e: Expr, ready: dict[Expr, int]) -> int:
-    """Return when a value is ready if operations wait only for their arguments."""
-    if not e.args:
-        return 0
-    return max([ready[a] for a in e.args]) + CYCLES.get(e.op, PRODUCT)
-
-
 def chain(e: Expr, uses: Uses, ready: dict[Expr, int], gone: set[Expr]) -> Expr | None:
     """x + (a·b + c·d) → a·b + (c·d + x), and its signs: one operation fewer.
 

@@ -38,8 +38,8 @@ NEAR_IN_PART = 1.05
 """the same if a quantity is part of another: its share of the cost is smaller"""
 NEAR_IN_FRAMES = 1.02
 """the same of one algorithm in two sets of frames: both get simpler by equal shares"""
-FEW_BODIES = 128
-"""that many bodies of a tree are counted to choose its frames: 0.2 s to trace both"""
+MANY_BODIES, FEW_BODIES = 128, 48
+"""of a tree with more than so many bodies, so few are counted to choose its frames"""
 
 
 @final
@@ -215,10 +215,9 @@ def with_cheapest_frames(
 
 def _counted_part(model: Model) -> Model:
     """Return what of a model decides about its frames: its first bodies alone."""
-    first = model.tree.bodies[:FEW_BODIES]
-    leaders = [b.joint.leader for b in first if b.joint.leader is not None]
-    if len(model.tree) > FEW_BODIES > max(leaders, default=0):
-        model = replace(model, tree=Tree(first, model.tree.gravity))
+    tree = model.tree
+    if len(tree) > MANY_BODIES:
+        model = replace(model, tree=Tree(tree.bodies[:FEW_BODIES], tree.gravity))
     if model.loops or model.forces:
         model = replace(model, loops=(), forces=())
     return model

@@ -154,6 +154,7 @@ def test_the_first_bodies_of_a_large_tree_decide_about_its_frames(
     robot = make(63, geometry)
     known = {"forward_dynamics": forward_dynamics}
     whole = with_cheapest_frames(robot.model, robot.conventions, known)
+    monkeypatch.setattr(chooser, "MANY_BODIES", 62)
     monkeypatch.setattr(chooser, "FEW_BODIES", 15)
     part = with_cheapest_frames(robot.model, robot.conventions, known)
     assert (part is robot.model) == (whole is robot.model)
@@ -173,6 +174,7 @@ def test_a_joint_that_follows_one_beyond_the_first_bodies_is_counted(
     )
     text = f"""<robot name="r"><link name="world"/>{links}</robot>"""
     robot = load(text, mimic="reduce")
+    monkeypatch.setattr(chooser, "MANY_BODIES", 1)
     monkeypatch.setattr(chooser, "FEW_BODIES", 1)
     known = {"forward_dynamics": forward_dynamics}
     assert len(with_cheapest_frames(robot.model, robot.conventions, known).tree) == 2
