@@ -33,6 +33,7 @@ from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import everywhere, share_reciprocals, simplify
+from ramidyn.simplify.rules import copied
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.sparse_jacobian import SparseJacobian, sparse_jacobian
@@ -191,7 +192,7 @@ def export_c(
 
 def prepared(program: Program) -> Program:
     """Return a traced program in the form to be written; C compilers fuse products."""
-    return everywhere(share_reciprocals, simplify(program))
+    return everywhere(lambda p: share_reciprocals(copied(p)), simplify(program))
 
 
 def default_name(quantities: Sequence[Quantity], robot: Robot) -> str:

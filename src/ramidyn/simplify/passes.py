@@ -6,8 +6,10 @@ A pass keeps the values (up to rounding) and never raises the cost of a program
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 from ramidyn.simplify import rules
 from ramidyn.simplify.rules import rewrite, with_bodies
@@ -19,6 +21,9 @@ Pass = Callable[[Program], Program]
 
 def drop_dead_code(program: Program) -> Program:
     """Keep what the results need.    Assumes: nothing."""
+    needed = set(chain.from_iterable([e.args for e in program.order]))
+    if len(needed.union(program.results)) == len(program.order):
+        return program
     return replace(program, order=live(program.order, program.results))
 
 
@@ -54,41 +59,10 @@ def fold_trigonometry(program: Program) -> Program:
 
 def collect_terms(program: Program) -> Program:
     """Join constants and take out common factors.    Assumes: reassociation allowed."""
-    sums = (rules.collect_constants, rules.factor_common)
-    products = (rules.collect_constants,)
-    by_operation = {"add": sums, "sub": sums, "mul": products, "div": products}
+    sums, products = (rules.collect_in_sum,), (rules.collect_in_product,)
+    quotients = (rules.collect_in_quotient,)
+    by_operation = {"add": sums, "sub": sums, "mul": products, "div": quotients}
     return rewrite(program, by_operation, needs_uses=True)
-
-
-def share_reciprocals(program: Program) -> Program:
-    """x/d, y/d → r = 1/d, x·r, y·r.    Assumes: one rounding more; finite 1/d."""
-    divided: dict[Expr, int] = {}
-    for e in program.order:
-        if e.op == "div" and e.args[1].op != "const":
-            divided[e.args[1]] = divided.get(e.args[1], 0) + 1
-    if all(n < 2 for n in divided.values()):
-        return program
-
-    one = next((e for e in program.order if e.op == "const" and e.value == 1.0), None)
-    reciprocal: dict[Expr, Expr] = {}
-
-    def rule(e: Expr, args: rules.Args, nodes: list[Expr]) -> Expr | None:
-        nonlocal one
-        x, d = args
-        if divided.get(e.args[1], 0) < 2:
-            return None
-        if one is None:
-            one = const(1.0)
-            nodes.append(one)
-        if d not in reciprocal:
-            reciprocal[d] = Expr("div", (one, d), None, e.region)
-            nodes.append(reciprocal[d])
-        if x is one:
-            return reciprocal[d]
-        nodes.append(Expr("mul", (x, reciprocal[d]), None, e.region))
-        return nodes[-1]
-
-    return rules.fuse(program, ("div",), rule)
 
 
 def place_signs(program: Program) -> Program:
@@ -98,25 +72,64 @@ def place_signs(program: Program) -> Program:
     return rewrite(program, {"neg": (rules.place_signs,)}, needs_uses=True)
 
 
+# What suits the machine: these change operations in place, so `lower` copies them.
+
+
+def share_reciprocals(program: Program) -> Program:
+    """x/d, y/d → r = 1/d, x·r, y·r.    Assumes: one rounding more; finite 1/d."""
+    divisions = [e for e in program.order if e.op == "div" and e.args[1].op != "const"]
+    divided = Counter([e.args[1] for e in divisions])
+    if all(n < 2 for n in divided.values()):
+        return program
+
+    one = next((e for e in program.order if e.op == "const" and e.value == 1.0), None)
+    before: dict[Expr, list[Expr]] = {}
+    reciprocal: dict[Expr, Expr] = {}
+    same: dict[Expr, Expr] = {}
+    for e in divisions:
+        x, d = e.args
+        if divided[d] < 2:
+            continue
+        if d not in reciprocal:
+            new = before[e] = []
+            if one is None:
+                one = const(1.0)
+                new.append(one)
+            reciprocal[d] = Expr("div", (one, d), None, e.region)
+            new.append(reciprocal[d])
+        if x is one:
+            same[e] = reciprocal[d]
+        else:
+            e.op, e.args = "mul", (x, reciprocal[d])
+    return rules.with_new_nodes(program, before, same)
+
+
 def contract(program: Program) -> Program:
     """Fuse products into sums.    Assumes: contraction allowed."""
     taken = rules.products_of_sums(program)
-
-    def rule(e: Expr, args: rules.Args, nodes: list[Expr]) -> Expr | None:
-        product = taken.get(e)
-        return None if product is None else rules.take_in(e, args, product, nodes)
-
-    return rules.fuse(program, rules.SUMS, rule)
+    for e, product in taken.items():
+        rules.take_in(e, product)
+    gone = set(taken.values())
+    return replace(program, order=tuple([e for e in program.order if e not in gone]))
 
 
 def chain_products(program: Program) -> Program:
     """x + (a·b + c·d) → a·b + (c·d + x).    Assumes: reassociation allowed."""
-    ready, uses = rules.cycles(program), program.uses()
-
-    def rule(e: Expr, args: rules.Args, nodes: list[Expr]) -> Expr | None:
-        return rules.chain(e, args, uses, ready, nodes)
-
-    return rules.fuse(program, rules.SUMS, rule)
+    uses = program.uses()
+    ready: dict[Expr, int] = {}
+    """when a value is there if operations wait only for their arguments"""
+    latency = rules.CYCLES.get
+    order: list[Expr] = []
+    gone: set[Expr] = set()
+    for e in program.order:
+        latest = max([ready[a] for a in e.args]) if e.args else -rules.PRODUCT
+        ready[e] = latest + latency(e.op, rules.PRODUCT)
+        if e.op in rules.SUMS:
+            inner = rules.chain(e, uses, ready, gone)
+            if inner is not None:
+                order.append(inner)
+        order.append(e)
+    return replace(program, order=tuple([e for e in order if e not in gone]))
 
 
 SIMPLIFICATIONS: tuple[Pass, ...] = (
@@ -133,7 +146,7 @@ LOWERING: tuple[Pass, ...] = (
     contract,
     chain_products,
 )
-"""What suits the machine: fewer divisions, fused products."""
+"""What suits the machine: fewer divisions, fused products; see `rules.copied`."""
 
 
 def simplify(program: Program) -> Program:
@@ -143,7 +156,7 @@ def simplify(program: Program) -> Program:
 
 def lower(program: Program) -> Program:
     """Return the simplified program in the form that becomes native code."""
-    return _through(LOWERING, with_bodies(program, lower))
+    return _through(LOWERING, rules.copied(with_bodies(program, lower)))
 
 
 def everywhere(one: Pass, program: Program) -> Program:

@@ -26,6 +26,7 @@ from ramidyn.symbolic.expr import (
     neg,
     put_label,
     rebuilt,
+    rebuilt_of_two,
     sub,
     sum_of,
     unary,
@@ -86,21 +87,46 @@ def _turned(op: str, x: Expr, c: float) -> Expr | None:
     return neg(value) if k % 4 >= 2 else value
 
 
-def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:
-    """Combine constants.
+def collect_in_product(_: Expr, args: Args, __: Uses) -> Expr | None:
+    """c·(d·x) → (cd)·x, where no constant comes near the ends of the number range."""
+    c, x = args
+    if c.op != "const":
+        c, x = x, c
+    is_scaled = c.op == "const" and x.op == "mul" and x.args[0].op == "const"
+    return _times(c.value, x) if is_scaled else None
 
-    c·(d·x) → (cd)·x;  (x + c) + d → x + (c + d);  c·x + d·x → (c + d)·x;
-    x/c → x·(1/c), all where no constant comes near the ends of the number range.
+
+def collect_in_quotient(_: Expr, args: Args, __: Uses) -> Expr | None:
+    """x/c → x·(1/c), where no constant comes near the ends of the number range."""
+    x, c = args
+    return _times(1.0 / c.value, x) if c.op == "const" else None
+
+
+def collect_in_sum(e: Expr, args: Args, uses: Uses) -> Expr | None:
+    """Combine constants, or take out a common factor.
+
+    (x + c) + d → x + (c + d);  c·x + d·x → (c + d)·x;  a·x ± a·y → a·(x ± y)
     """
-    if e.op == "mul":
-        c, x = args if args[0].op == "const" else (args[1], args[0])
-        if c.op == "const" and _scaled(x)[1] is not x:
-            return _times(c.value, x)
-    elif e.op in ("add", "sub"):
-        return _sum_of_constants(e, args)
-    elif e.op == "div" and args[1].op == "const":
-        return _times(1.0 / args[1].value, args[0])
-    return None
+    a, b = args
+    if not _may_collect(a, b):
+        return None
+    found = _sum_of_constants(e, args)
+    return found if found is not None else _factor_common(e, args, uses)
+
+
+def _may_collect(a: Expr, b: Expr) -> bool:
+    """Return whether two terms have something in common: most have not."""
+    if a.op == "mul":
+        p, x = a.args
+        if b.op == "mul":
+            r, y = b.args
+            if p is r or p is y or x is r or x is y:
+                return True
+            return x is b or y is a
+        return x is b
+    if b.op == "mul":
+        return b.args[1] is a
+    return a.op == "const" or b.op == "const"
 
 
 def _times(c: float, x: Expr) -> Expr | None:
@@ -143,9 +169,9 @@ def _scaled(e: Expr) -> tuple[float, Expr]:
     return 1.0, e
 
 
-def factor_common(e: Expr, args: Args, uses: Uses) -> Expr | None:
+def _factor_common(e: Expr, args: Args, uses: Uses) -> Expr | None:
     """a·x ± a·y → a·(x ± y), where only this sum needs the products."""
-    if e.op not in ("add", "sub") or args[0].op != "mul" or args[1].op != "mul":
+    if args[0].op != "mul" or args[1].op != "mul":
         return None
     if uses[e.args[0]] > 1 or uses[e.args[1]] > 1:
         return None
@@ -214,15 +240,22 @@ def rewrite(
     """
     uses = program.uses() if needs_uses else _UNKNOWN
     new: dict[Expr, Expr] = {}
-    is_untouched, now = new.keys().isdisjoint, new.get
+    now, is_untouched = new.get, new.keys().isdisjoint
     with fresh_table() as table:
         table.regions = list(program.regions)
         for e in program.order:
             table.region = e.region
             op, args = e.op, e.args
-            is_same = is_untouched(args)
-            if not is_same:
-                args = tuple([now(a, a) for a in args])
+            if len(args) == 2:  # most have two
+                a, b = args
+                x, y = now(a, a), now(b, b)
+                is_same = x is a and y is b
+                if not is_same:
+                    args = (x, y)
+            else:
+                is_same = is_untouched(args)
+                if not is_same:
+                    args = tuple([now(a, a) for a in args])
             replacement = None
             if op in rules:
                 for rule in rules[op]:
@@ -230,7 +263,12 @@ def rewrite(
                     if replacement is not None:
                         break
             if replacement is None:
-                replacement = intern(e) if is_same else rebuilt(e, args)
+                if is_same:
+                    replacement = intern(e)
+                elif len(args) == 2:
+                    replacement = rebuilt_of_two(e, *args)
+                else:
+                    replacement = rebuilt(e, args)
             if replacement is not e:
                 new[e] = replacement
         nodes = tuple(table.table.values())
@@ -250,32 +288,44 @@ def _if_cheaper(
     return changed if count(changed).cost <= count(program).cost else program
 
 
-Fusion = Callable[[Expr, Args, list[Expr]], Expr | None]
-"""(old node, its new arguments, where new nodes go) -> its replacement, or None."""
-
-
-def fuse(program: Program, operations: Sequence[str], rule: Fusion) -> Program:
-    """Return the program with nodes of these operations replaced by a rule.
-
-    It never makes two nodes equal, and nothing folds: no table of nodes is needed.
-    """
+def copied(program: Program) -> Program:
+    """Return the program with operations of its own, which may be changed in place."""
     new: dict[Expr, Expr] = {}
-    is_untouched, now = new.keys().isdisjoint, new.get
-    nodes: list[Expr] = []
+    now = new.get
+    order: list[Expr] = []
     for e in program.order:
-        args = e.args
-        is_same = is_untouched(args)
-        if not is_same:
-            args = tuple([now(a, a) for a in args])
-        made = rule(e, args, nodes) if e.op in operations else None
-        if made is not None:
-            new[e] = made
-        elif is_same:
-            nodes.append(e)
-        else:
-            made = new[e] = e.__class__(e.op, args, e.value, e.region)
-            nodes.append(made)
-    return _if_cheaper(program, nodes, new)
+        copy, args = e, e.args
+        if args:
+            if len(args) == 2:  # most have two
+                a, b = args
+                args = (now(a, a), now(b, b))
+            else:
+                args = tuple([now(a, a) for a in args])
+            copy = new[e] = e.__class__(e.op, args, e.value, e.region)
+        order.append(copy)
+    results = tuple([now(e, e) for e in program.results])
+    labels = {now(e, e): name for e, name in program.labels.items()}
+    return replace(program, results=results, order=tuple(order), labels=labels)
+
+
+def with_new_nodes(
+    program: Program, before: Mapping[Expr, Sequence[Expr]], same: dict[Expr, Expr]
+) -> Program:
+    """Return the program with nodes put before others; and with ``same`` for some."""
+    order: list[Expr] = []
+    for e in program.order:
+        if e in before:
+            order += before[e]
+        if e not in same:
+            order.append(e)
+    results = program.results
+    if same:
+        for e in order:
+            if not same.keys().isdisjoint(e.args):
+                e.args = tuple([same.get(a, a) for a in e.args])
+        results = tuple([same.get(e, e) for e in results])
+    labels = moved_labels(program.labels, same)
+    return replace(program, results=results, order=tuple(order), labels=labels)
 
 
 _UNKNOWN: Uses = {}
@@ -349,9 +399,10 @@ def products_of_sums(program: Program) -> dict[Expr, Expr]:
     sums: dict[Expr, list[Expr]] = {}
     excluded = set(program.results)
     for e in program.order:
+        is_sum = e.op in SUMS and e.args[0] is not e.args[1]
         for a in e.args:
             if a.op == "mul":
-                if e.op not in SUMS or e.args[0] is e.args[1]:
+                if not is_sum:
                     excluded.add(a)
                 elif a in sums:
                     sums[a].append(e)
@@ -365,58 +416,44 @@ def products_of_sums(program: Program) -> dict[Expr, Expr]:
     return taken
 
 
-def take_in(e: Expr, args: Args, product: Expr, nodes: list[Expr]) -> Expr:
+def take_in(e: Expr, product: Expr) -> None:
     """a·b + c → fma(a, b, c), and its signs; ``product`` is an argument of e."""
-    k = 0 if e.args[0] is product else 1
-    a, b = args[k].args
-    signs = (1, 1) if e.op == "add" else (1, -1) if k == 0 else (-1, 1)
-    return _fused(*signs, (a, b, args[1 - k]), e.region, nodes)
+    x, y = e.args
+    if x is product:
+        e.op, c = ("fma" if e.op == "add" else "fms"), y
+    else:
+        e.op, c = ("fma" if e.op == "add" else "fnma"), x
+    e.args = (*product.args, c)
 
 
-def cycles(program: Program) -> dict[Expr, int]:
-    """Return when each value is ready if operations wait only for their arguments."""
-    ready: dict[Expr, int] = {}
-    for e in program.order:
-        if e.args:
-            latest = max([ready[a] for a in e.args])
-            ready[e] = latest + CYCLES.get(e.op, PRODUCT)
-        else:
-            ready[e] = 0
-    return ready
-
-
-def chain(
-    e: Expr, args: Args, uses: Uses, ready: dict[Expr, int], nodes: list[Expr]
-) -> Expr | None:
+def chain(e: Expr, uses: Uses, ready: dict[Expr, int], gone: set[Expr]) -> Expr | None:
     """x + (a·b + c·d) → a·b + (c·d + x), and its signs: one operation fewer.
 
     Only if no other node needs the terms, and x is not ready so late that the others
-    would wait for it.
+    would wait for it. Returns c·d + x, which is new; terms that are not needed any more
+    are ``gone``.
     """
     for k in (0, 1):
-        old, new = e.args[k], args[k]
-        if old.op not in SIGNS or new.op not in SIGNS or uses[old] > 1:
+        sum_of_products, x = e.args[k], e.args[1 - k]
+        if sum_of_products.op not in SIGNS or uses[sum_of_products] > 1:
             continue
-        x = args[1 - k]
-        cd = old.args[2]
-        if cd.op != "mul" or new.args[2].op != "mul" or uses[cd] > 1:
+        a, b, cd = sum_of_products.args
+        if cd.op != "mul" or uses[cd] > 1:
             continue
-        if ready[e.args[1 - k]] > max(ready[a] for a in cd.args) + LATE:
+        if ready[x] > max(ready[cd.args[0]], ready[cd.args[1]]) + LATE:
             continue
         sign = -1 if e.op == "sub" and k == 1 else 1
         sign_x = -1 if e.op == "sub" and k == 0 else 1
-        sign_ab, sign_cd = (sign * s for s in SIGNS[new.op])
+        sign_ab, sign_cd = (sign * s for s in SIGNS[sum_of_products.op])
         if sign_x < 0 and sign_cd < 0:
             continue
-        a, b, (c, d) = new.args[0], new.args[1], new.args[2].args
-        inner = _fused(sign_cd, sign_x, (c, d, x), e.region, nodes)
-        return _fused(sign_ab, 1, (a, b, inner), e.region, nodes)
+        inner = Expr(_fused(sign_cd, sign_x), (*cd.args, x), None, e.region)
+        e.op, e.args = _fused(sign_ab, 1), (a, b, inner)
+        gone.update((sum_of_products, cd))
+        return inner
     return None
 
 
-def _fused(sign: int, sign_c: int, args: Args, region: int, nodes: list[Expr]) -> Expr:
-    """Add ±a·b ± c to the nodes; not both signs are negative."""
-    op = "fnma" if sign < 0 else "fma" if sign_c > 0 else "fms"
-    made = Expr(op, args, None, region)
-    nodes.append(made)
-    return made
+def _fused(sign: int, sign_c: int) -> str:
+    """Return the operation ±a·b ± c; not both signs are negative."""
+    return "fnma" if sign < 0 else "fma" if sign_c > 0 else "fms"

@@ -45,8 +45,9 @@ def rollout(
         changes = compiled.changes(arguments.values, steps, every, moved)
         run = replace(run, tangents=changes)
     warn_of_divergence(run, arguments.options.integrator)
-    if compiled.is_examined(arguments.values["dt"]):
+    is_examined = compiled.is_examined(arguments.values["dt"])
+    if is_examined:
         warn_of_long_steps(compiled, arguments, run)
         warn_of_overlaps(run, arguments.values)
-    warn_of_passed_limits(run)
+    warn_of_passed_limits(run, is_examined)
     return run

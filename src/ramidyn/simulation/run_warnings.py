@@ -20,6 +20,7 @@ from ramidyn.description.contacts import HardLimit
 from ramidyn.description.forces.fields import unit_on
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelWarning
+from ramidyn.mechanism.state_arrays import is_finite
 from ramidyn.mechanism.states import ADMISSIBLE, rank
 from ramidyn.quantities.contact_places import contact_places
 from ramidyn.quantities.contact_step import touch_names
@@ -46,6 +47,8 @@ def robot_of(run: Run) -> Robot:
 
 def warn_of_divergence(run: Run, integrator: str) -> None:
     """Warn of states that are no longer finite."""
+    if run.end is not None and is_finite(run.end.q) and is_finite(run.end.qd):
+        return
     bad = run.diverged
     if not len(bad):
         return
@@ -80,11 +83,11 @@ def warn_of_open_loops(run: Run, stabilize: str) -> None:
     )
 
 
-def warn_of_passed_limits(run: Run) -> None:
+def warn_of_passed_limits(run: Run, is_examined: bool = True) -> None:
     """Warn of the joint that is first beyond a limit, if by more than `PASSED`.
 
-    Of a large run some rows are looked at, the last one always; if one of them is
-    beyond, all are.
+    Of a large run some rows are looked at, the last one always, and only that unless
+    the run ``is_examined``; if one of them is beyond, all are.
     """
     robot = robot_of(run)
     lower, upper, is_limited = made_once(
@@ -92,12 +95,16 @@ def warn_of_passed_limits(run: Run) -> None:
     )
     if not is_limited or not run.q.size:
         return
-    limits, q = robot.limits, run.q if run.batch is not None else run.q[None]
+    q = run.q if run.batch is not None else run.q[None]
     count = q.shape[0] * q.shape[1]
     if count <= FEW and not np.count_nonzero((q > upper) | (q < lower)):
         return
-    rows = q[:, :: -max(1, min(APART, count // FEW), count // MANY)]
-    some = np.reshape(np.moveaxis(rows, 2, 0), (q.shape[2], -1))  # a copy
+    apart = max(1, min(APART, count // FEW), count // MANY)
+    rows = q[:, ::-apart]
+    if not is_examined and count > FEW and run.end is not None:
+        rows = np.atleast_2d(run.end.q)[:, None]
+    by_joint = np.ascontiguousarray(np.transpose(rows, (2, 0, 1)))
+    some = np.reshape(by_joint, (q.shape[2], -1))
     highest, lowest = some.max(axis=1), some.min(axis=1)
     if np.isnan(highest).any():  # of states that diverged, which are left out
         some = some[:, np.isfinite(some).all(axis=0)]
@@ -106,6 +113,7 @@ def warn_of_passed_limits(run: Run) -> None:
     columns: npt.NDArray[np.intp] = np.flatnonzero(is_passed)
     if not len(columns):
         return
+    limits = robot.limits
     q, upper, lower = q[..., columns], limits.upper[columns], limits.lower[columns]
     is_beyond = ((q > upper + PASSED) | (q < lower - PASSED)) & np.isfinite(q)
     if not is_beyond.any():

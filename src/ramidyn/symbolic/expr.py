@@ -797,6 +797,24 @@ def rebuilt(e: Expr, args: tuple[Expr, ...]) -> Expr:
     return BUILD[e.op](*args)
 
 
+def rebuilt_of_two(e: Expr, x: Expr, y: Expr) -> Expr:
+    """Return the operation of a node of two arguments on others."""
+    (a, b), op = e.args, e.op
+    if x is y or x.op != a.op or y.op != b.op or op not in KEPT_BY_KINDS:
+        return BUILD[op](x, y)
+    i, j = id(x), id(y)
+    key: Key = (op, j, i) if i > j and op in COMMUTATIVE else (op, i, j)
+    found = _table.get(key)
+    if found is None:
+        if op == "sub" and (op, j, i) in _table:
+            return sub(x, y)
+        found = _table[key] = Expr(op, (x, y), None, _current.region)
+    return found
+
+
+KEPT_BY_KINDS = frozenset({"add", "sub", "mul", "div"})
+"""operations that fold, or not, by the kinds of their arguments if these differ"""
+
 BUILD: dict[str, Callable[..., Expr]] = {
     "add": add,
     "sub": sub,

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, Final, NamedTuple, final
 
 from ramidyn.symbolic.expr import ARITY, CONDITIONS, Call, Condition, Expr
 
 OPCODES = {op: code for code, op in enumerate(sorted(ARITY))}
 OPERATIONS = {code: op for op, code in OPCODES.items()}
+VALUED = ("const", "input", "result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class ColumnLoop(NamedTuple):
     """the same for one state, whose vectors hold neighboring columns"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A straight line of scalar operations and calls of other programs.
 
@@ -108,7 +109,7 @@ class Program:
         """The number of entries of all inputs."""
         return sum(v.size for v in self.inputs)
 
-    @property
+    @cached_property
     def calls(self) -> list[Expr]:
         """The calls, in their order."""
         return [e for e in self.order if e.op == "call"]
@@ -136,19 +137,27 @@ class Program:
 
     def flat(self) -> tuple[Any, ...]:
         """Return the program as plain data: the form that is hashed and pickled."""
-        index = {e: i for i, e in enumerate(self.order)}
-        codes = bytes([OPCODES[e.op] for e in self.order])
-        args = array("I", [index[a] for e in self.order for a in e.args])
-        values = array("d", [e.value for e in self.order if e.op == "const"])
-        slots = [e.value for e in self.order if e.op in ("input", "result")]
+        order, operations = self.order, [e.op for e in self.order]
+        place = dict(zip(order, range(len(order)), strict=True)).__getitem__
+        used = chain.from_iterable([e.args for e in order])
+        codes = bytes(map(OPCODES.__getitem__, operations))
+        args = array("I", map(place, used))
+        valued = [
+            (op, e.value)
+            for op, e in zip(operations, order, strict=True)
+            if op in VALUED
+        ]
+        values = array("d", [value for op, value in valued if op == "const"])
+        slots = [value for op, value in valued if op != "const"]
         callees = {e.value.digest: e.value for e in self.calls}
         number = {digest: k for k, digest in enumerate(callees)}
         calls = [(number[e.value.digest], len(e.args)) for e in self.calls]
         runs: list[tuple[int, int]] = []
-        for i, e in enumerate(self.order):
-            if not runs or runs[-1][1] != e.region:
-                runs.append((i, e.region))
-        results = array("I", [index[e] for e in self.results])
+        i = 0
+        for region, run in groupby([e.region for e in order]):
+            runs.append((i, region))
+            i += sum(1 for _ in run)
+        results = array("I", map(place, self.results))
         return (
             self.name,
             tuple((v.name, v.shape) for v in self.inputs),

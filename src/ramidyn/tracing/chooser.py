@@ -28,6 +28,7 @@ from ramidyn.tracing.quantity import Choice, Quantity, input_shapes
 from ramidyn.tree.model import Model, with_placed_frames
 from ramidyn.tree.parameters import parameter_shapes
 from ramidyn.tree.singular import idle_joints, massless_bodies
+from ramidyn.tree.tree import Tree
 
 NEAR = 1.1
 """candidates within this factor of the cheapest as traced are simplified, compared"""
@@ -37,6 +38,8 @@ NEAR_IN_PART = 1.05
 """the same if a quantity is part of another: its share of the cost is smaller"""
 NEAR_IN_FRAMES = 1.02
 """the same of one algorithm in two sets of frames: both get simpler by equal shares"""
+MANY_BODIES, FEW_BODIES = 128, 48
+"""of a tree with more than so many bodies, so few are counted to choose its frames"""
 
 
 @final
@@ -189,26 +192,35 @@ def with_cheapest_frames(
     Frames that take steps out of transforms save operations, unless that puts numbers
     into inertias that were zero, or splits a sine that mimic joints share. So the
     dynamics, from the ``known`` quantities, is counted with both, and the frames of the
-    file stay if it got costlier.
+    file stay if it got costlier. Of a large tree, the first bodies are counted.
     """
     new = with_placed_frames(model)
     if new is model:
         return model
-    trees = {"placed": new, "file": model}
-    is_bare = not (model.loops or model.forces)
-    for quantity in _counted_quantities(model, known):
-        candidates: dict[str, Candidate] = {}
-        for name, tree in trees.items():
-            bare = tree if is_bare else replace(tree, loops=(), forces=())
-            program = trace_quantities([quantity], bare, conventions)
-            candidates[name] = Candidate(program)
+    models = {"placed": new, "file": model}
+    counted = {name: _counted_part(m) for name, m in models.items()}
+    for quantity in _counted_quantities(counted["file"], known):
+        candidates = {
+            name: Candidate(trace_quantities([quantity], part, conventions))
+            for name, part in counted.items()
+        }
         best = cheapest(candidates, NEAR_IN_FRAMES).best
-        if is_bare:
+        if counted[best] is models[best]:
             chosen = (quantity,), conventions, candidates[best]
-            _handed_on[trees[best]] = chosen
+            _handed_on[models[best]] = chosen
         if best == "file":
             return model
     return new
+
+
+def _counted_part(model: Model) -> Model:
+    """Return what of a model decides about its frames: its first bodies alone."""
+    tree = model.tree
+    if len(tree) > MANY_BODIES:
+        model = replace(model, tree=Tree(tree.bodies[:FEW_BODIES], tree.gravity))
+    if model.loops or model.forces:
+        model = replace(model, loops=(), forces=())
+    return model
 
 
 def _counted_quantities(model: Model, known: Mapping[str, Quantity]) -> list[Quantity]:

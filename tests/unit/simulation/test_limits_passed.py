@@ -82,3 +82,30 @@ def test_small_passes_and_stops_are_not_named() -> None:
     robot.rollout([0.0, 0.0], [0.0, 0.35], steps=1000)  # warnings are errors
     stopped = robot.add_force(JointLimit("slide", 2000.0))
     stopped.rollout([0.0, 0.0], [0.0, 0.9], steps=1000)
+
+
+def test_all_rows_of_a_small_run_are_looked_at_each_time() -> None:
+    robot, q, qd = slider(), np.zeros((3, 2)), np.zeros((3, 2))
+    for _ in range(3):
+        robot.rollout(q, qd, steps=10)  # warnings are errors
+        robot.rollout(q[0], qd[0], steps=2000)
+    q[2, 1], qd[2, 1] = 0.42, -4.0  # it is back at the end
+    assert "in state 2" in warned(robot, "rollout", q, qd, steps=10)
+    assert "joint 'slide'" in warned(robot, "rollout", q[2], -qd[2], steps=2000)
+
+
+def test_runs_of_many_states_are_looked_at_again_and_again() -> None:
+    robot, q, qd = slider(), np.zeros((600, 2)), np.zeros((600, 2))
+    for _ in range(3):
+        robot.rollout(q, qd, steps=10)  # warnings are errors
+    q[599, 1] = 0.5
+    for _ in range(3):
+        assert "in state 599" in warned(robot, "rollout", q, qd, steps=10)
+    q[:, 1], qd[:, 1] = 0.41, 0.1
+    assert "600 of 600" in warned(robot, "rollout", q, qd, steps=10)
+
+
+def test_a_joint_that_comes_back_is_found_in_the_first_run() -> None:
+    robot, q, qd = slider(), np.zeros((600, 2)), np.zeros((600, 2))
+    q[599, 1], qd[599, 1] = 0.42, -4.0
+    assert "in state 599" in warned(robot, "rollout", q, qd, steps=10)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn import robots
+from ramidyn import load, robots
 from ramidyn.backend.llvm import cache
 from ramidyn.compilation import Request
 from ramidyn.compiler import compile
@@ -144,3 +144,37 @@ def test_few_programs_are_traced_for_a_cold_call(
     calls = counted(monkeypatch, "trace", lambda _: "trace")
     Request(wanted, robots.humanoid30()).choose()
     assert calls["trace"] == most
+
+
+@pytest.mark.parametrize("make", [robots.chain, robots.binary_tree])
+@pytest.mark.parametrize("geometry", ["plain", "general"])
+def test_the_first_bodies_of_a_large_tree_decide_about_its_frames(
+    monkeypatch: pytest.MonkeyPatch, make: Any, geometry: str
+) -> None:
+    robot = make(63, geometry)
+    known = {"forward_dynamics": forward_dynamics}
+    whole = with_cheapest_frames(robot.model, robot.conventions, known)
+    monkeypatch.setattr(chooser, "MANY_BODIES", 62)
+    monkeypatch.setattr(chooser, "FEW_BODIES", 15)
+    part = with_cheapest_frames(robot.model, robot.conventions, known)
+    assert (part is robot.model) == (whole is robot.model)
+    assert len(part.tree) == len(whole.tree)
+
+
+def test_a_joint_that_follows_one_beyond_the_first_bodies_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    links = "".join(
+        f"""<link name="{name}"><inertial><mass value="1"/>
+            <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+            <joint name="{name}" type="continuous"><parent link="world"/>
+            <child link="{name}"/><origin xyz="0 0.1 0.2"/><axis xyz="0 1 0"/>{more}
+            </joint>"""
+        for name, more in (("a", '<mimic joint="b"/>'), ("b", ""))
+    )
+    text = f"""<robot name="r"><link name="world"/>{links}</robot>"""
+    robot = load(text, mimic="reduce")
+    monkeypatch.setattr(chooser, "MANY_BODIES", 1)
+    monkeypatch.setattr(chooser, "FEW_BODIES", 1)
+    known = {"forward_dynamics": forward_dynamics}
+    assert len(with_cheapest_frames(robot.model, robot.conventions, known).tree) == 2

@@ -161,8 +161,7 @@ class Placement:
                 self._load_and_store(k, part)
         steps = self._steps(Steps(cuts), bases)
         outputs = tuple(self._slot(e) for e in self.program.results)
-        constants = {e for e in self.program.results if _has_no_slot(e)}
-        for e in constants:
+        for e in dict.fromkeys(filter(_has_no_slot, self.program.results)):
             self._write(cuts[-1], e, self.slot_of[e])
         instructions = steps.steps if self.calls else ()
         return Schedule(
