@@ -2,9 +2,10 @@
 
     void cut(T *in, T *out, void **libm)
 
-``in`` and ``out`` are the same workspace; no slot is both read and written in one
-cut, so both are noalias. The text is written directly: at a million operations,
-objects for every instruction would take longer than LLVM itself.
+``in`` and ``out`` are the same workspace. No slot is both read by ``in`` and written in
+one cut, so both are noalias; what is read before it is written is read by ``out``. The
+text is written directly: at a million operations, objects for every instruction would
+take longer than LLVM itself.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Emitter:
         self.constants: dict[float | str, str] = {}
 
     def _load(
-        self, a: Expr, offset: int, k: int, addresses: dict[int, str]
+        self, a: Expr, offset: int, k: int, addresses: dict[int, str], place: str
     ) -> list[str]:
         """Return the lines that read a value into %v; of a table, into every lane.
 
@@ -72,7 +73,7 @@ class Emitter:
         """
         if a.op != "input" or not is_table(a.value[0]):
             return [
-                f"%p{k} = getelementptr i8, ptr %in, i64 {offset}",
+                f"%p{k} = getelementptr i8, ptr {place}, i64 {offset}",
                 f"%v{k} = load {self.type}, ptr %p{k}, align {self.stride}",
             ]
         scalar, lines = self.scalar, list[str]()
@@ -118,6 +119,7 @@ class Emitter:
         stores: dict[Expr, list[int]] = {}
         for e, slot in cut.stores:
             stores.setdefault(e, []).append(slot)
+        written = {slot for _, slot in cut.stores}
         loaded: dict[Expr, str] = {}
         addresses: dict[int, str] = {}
         numbers, most = itertools.count(), 2 * self.angles
@@ -129,8 +131,10 @@ class Emitter:
                     return self.constant(a.value)
                 k = next(numbers)
                 text = loaded[a] = f"%v{k}"
-                offset = cut.loads[a] * self.stride
-                lines.extend(self._load(a, offset, k, addresses))
+                slot = cut.loads[a]
+                place = "%out" if slot in written else "%in"
+                offset = slot * self.stride
+                lines.extend(self._load(a, offset, k, addresses, place))
                 if a.op == "result":  # passed on
                     store(a)
             return text

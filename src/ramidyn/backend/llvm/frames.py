@@ -111,11 +111,13 @@ def aligned_slots(slots: int) -> int:
     return -(-slots // SIDE_BY_SIDE) * SIDE_BY_SIDE
 
 
-def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeFrame:
+def frame_of(
+    callee: Callee, schedule: Callable[[Program, int], Schedule]
+) -> CalleeFrame:
     """Return the frame of a callee; ``schedule`` gives that of its body."""
     if isinstance(callee.body, ColumnLoop):
         return _columns(callee.body)
-    of = schedule(callee.body)
+    of = schedule(callee.body, callee.carried)
     steps = of.steps or (Instruction(Op.RUN, functions=len(of.functions)),)
     inputs = range(callee.body.size)
     is_loop = callee.times != 1 or callee.carried or callee.sliced or callee.until

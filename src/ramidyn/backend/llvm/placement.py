@@ -1,21 +1,18 @@
-"""Where the values of a program are, and its instructions: slots, frames, steps."""
+"""Where the values of a program are: slots and frames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import final
 
 from ramidyn.backend.llvm.frames import (
     CalleeFrame,
     Cut,
     Schedule,
-    SweepLoop,
     aligned_slots,
     frame_of,
-    move_steps,
 )
-from ramidyn.backend.runtime.instructions import Instruction, Move, Op
+from ramidyn.backend.llvm.steps import Steps
 from ramidyn.backend.runtime.memory_layout import is_table, slots_of
 from ramidyn.symbolic.expr import Condition, Expr
 from ramidyn.symbolic.program import Program, terms_of
@@ -24,23 +21,26 @@ from ramidyn.symbolic.program import Program, terms_of
 class Placement:
     """Where the values of a program are.
 
-    Results of a call either are kept in its frame, as long as they are needed; or they
-    are left there for the operations up to the next call, whose first cut passes on
-    what is needed later; or they are moved out at once.
+    Results of a call either are kept in its frame, as long as they are needed, as those
+    of the last call are; or they are left there for the operations up to the next call,
+    whose first cut passes on what is needed later; or they are moved out at once.
 
     Args:
         segments: the cuts before each call, and those after the last one.
         program: lowered.
         schedule: gives the schedules of what it calls.
+        carried: results, the first ones, that are the first inputs of the next step.
     """
 
     def __init__(
         self,
         segments: list[list[Cut]],
         program: Program,
-        schedule: Callable[[Program], Schedule],
+        schedule: Callable[[Program, int], Schedule],
+        carried: int = 0,
     ) -> None:
         self.program = program
+        self.carried = carried
         self.calls: list[Expr] = program.calls
         conditions = [e for e in program.order if isinstance(e, Condition)]
         self.has_conditions: bool = bool(conditions)
@@ -68,7 +68,7 @@ class Placement:
             if e.op == "result":
                 self.results_of[e.args[0]].append(e)
         self.kept: list[bool] = [
-            frame.keeps(len(self.results_of[call]))
+            frame.keeps(len(self.results_of[call])) or call is self.calls[-1]
             for call, frame in zip(self.calls, self.frames, strict=True)
         ]
         self.left: list[bool] = [self._is_left(k) for k in range(len(self.calls))]
@@ -96,16 +96,10 @@ class Placement:
 
         The next call has to be one of the same program: it has the same frame.
         """
-        if self.kept[k] or not isinstance(self.parts[self._end(k)], Cut):
+        if self.kept[k] or not isinstance(self.parts[self.start[k + 1]], Cut):
             return False
-        digests = [call.value.digest for call in self.calls[k : k + 2]]
-        return len(digests) == 1 or (
-            digests[0] == digests[1] and self.frames[k].is_free
-        )
-
-    def _end(self, k: int) -> int:
-        """Return the part after a call, or the last one."""
-        return min(self.start[k + 1], len(self.parts) - 1)
+        one, following = (call.value.digest for call in self.calls[k : k + 2])
+        return one == following and self.frames[k].is_free
 
     def _place_of(self, k: int) -> int:
         """Return which part a call is."""
@@ -118,7 +112,7 @@ class Placement:
                 made = part.order
                 if self.has_conditions:
                     made = [e for e in made if not isinstance(e, Condition)]
-                used = arguments_of(part.order)
+                used = [*arguments_of(part.order), *angle_terms(part.order)]
             else:
                 made, number = self.results_of[part], self.number[part]
                 read = self._read(number).values()
@@ -166,8 +160,9 @@ class Placement:
             there |= given if frame.keeps_arguments else {}
             found = [e for e in self.results_of[part] if e in self.slot_of]
             slots = [base + frame.results[int(e.value)] for e in found]
-            following = self.parts[self._end(k)]
-            if self.left[k] and isinstance(following, Cut):
+            if self.left[k]:
+                following = self.parts[self.start[k + 1]]
+                assert isinstance(following, Cut)
                 following.loads.update(zip(found, slots, strict=True))
                 following.stores += [(e, self.slot_of[e]) for e in found]
             elif not self.kept[k]:
@@ -198,6 +193,7 @@ class Placement:
             for e in self.results_of[call]
             if stays
         }
+        self._place_carried()
         for e in self.program.results:
             is_made = e.op != "input" or _has_no_slot(e)
             if is_made and e not in in_frame and e not in self.slot_of:
@@ -221,6 +217,32 @@ class Placement:
                     self.left_until[e] = (ends[k] - 1, slot)
         return bases
 
+    def _place_carried(self) -> None:
+        """Let results take the places of the inputs that they are in the next step.
+
+        Nothing may read such an input later. In the same cut, what is written must
+        depend on it: so it is read before.
+        """
+        carried = self.program.results[: self.carried]
+        places = {self._slot(e): e for e in self.program.order if _has_slot(e)}
+        bits = {places[k]: 1 << k for k in range(len(carried)) if k in places}
+        visible = set(self.program.results)
+        read_by: dict[Expr, int] = {}
+        for part in sorted({self.made_in[e] for e in carried if e in self.made_in}):
+            cut = self.parts[part]
+            if isinstance(cut, Cut):
+                read_by.update(_dependence(cut.order, bits))
+        for k, e in enumerate(carried):
+            before = places.get(k)
+            if e not in read_by or before in visible:
+                continue
+            last, is_read_first = -1, False
+            if before is not None:
+                last = self.last_used.get(before, -1)
+                is_read_first = bool(read_by[e] & bits[before])
+            if last < self.made_in[e] + is_read_first:
+                self.slot_of.setdefault(e, k)
+
     def _lives(self) -> dict[tuple[int, ...], tuple[int, int]]:
         """Return the first and the last part in which calls use one frame."""
         visible = set(self.program.results)
@@ -233,10 +255,8 @@ class Placement:
                 if not visible.isdisjoint(found):
                     end = len(self.parts)
             run = (*run, k)
-            if self.left[k] and k + 1 < len(self.calls):
-                continue
             if self.left[k]:
-                end = len(self.parts)
+                continue
             lives[run] = (self.start[run[0]], end)
             run = ()
         return lives
@@ -270,9 +290,7 @@ class Placement:
         """List what a cut reads, and what it writes for others."""
         slot_of, made_in = self.slot_of, self.made_in.get
         cut.stores += [(e, slot_of[e]) for e in cut.order if e in slot_of]
-        needed = dict.fromkeys(arguments_of(cut.order))
-        for a in [e.args[0] for e in cut.order if e.op in ("sin", "cos")]:
-            needed.update(dict.fromkeys(terms_of(a) or ()))
+        needed = dict.fromkeys([*arguments_of(cut.order), *angle_terms(cut.order)])
         for a in needed:
             if a.args:
                 if made_in(a, k) != k:
@@ -305,6 +323,27 @@ class Placement:
 def arguments_of(operations: list[Expr]) -> Iterator[Expr]:
     """Return the arguments of operations, in their order."""
     return chain.from_iterable([e.args for e in operations])
+
+
+def angle_terms(operations: list[Expr]) -> list[Expr]:
+    """Return the terms of the angles whose sines and cosines are taken."""
+    angles = [e.args[0] for e in operations if e.op in ("sin", "cos")]
+    return [x for a in angles for x in terms_of(a) or ()]
+
+
+def _dependence(operations: list[Expr], bits: dict[Expr, int]) -> dict[Expr, int]:
+    """Return the bits of all that each operation depends on, among them."""
+    found: dict[Expr, int] = {}
+    for e in operations:
+        own = 0
+        for a in e.args:
+            own |= found.get(a, 0) | bits.get(a, 0)
+        found[e] = own
+    return found
+
+
+def _has_slot(e: Expr) -> bool:
+    return e.op == "input" and not _has_no_slot(e)
 
 
 def _has_no_slot(e: Expr) -> bool:
@@ -362,62 +401,3 @@ def _pack_frames(
         bases.append(base)
         placed.append((base, base + size, born, dies))
     return bases
-
-
-@final
-class Steps:
-    """The instructions of a program, written one after another.
-
-    Args:
-        cuts: its own functions.
-    """
-
-    def __init__(self, cuts: Sequence[Cut]) -> None:
-        self.functions: list[Cut | SweepLoop] = [*cuts]
-        self.steps: list[Instruction] = []
-        self._number = {id(cut): k for k, cut in enumerate(cuts)}
-        self._known: dict[str, int] = {}
-
-    def run(self, cut: Cut) -> None:
-        """Run one of the program's own functions."""
-        number = self._number[id(cut)]
-        last = self.steps[-1] if self.steps else Instruction(Op.NEXT)
-        if (
-            last.op == Op.RUN
-            and not last.base
-            and last.number + last.functions == number
-        ):
-            self.steps[-1] = last._replace(functions=last.functions + 1)
-        else:
-            self.steps.append(Instruction(Op.RUN, number))
-
-    def move(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Copy slots."""
-        self.steps += move_steps(Move(*pair) for pair in pairs)
-
-    def call(
-        self,
-        frame: CalleeFrame,
-        base: int,
-        name: str,
-        moves: Iterable[tuple[int, int]] = (),
-    ) -> None:
-        """Run a callee on the frame that begins at a slot; equal names, equal code.
-
-        ``moves`` bring arguments there. What is done at most once, and only for states
-        that need it, gets what it shares when it begins: most tiles need nothing.
-        """
-        if name not in self._known:
-            self._known[name] = len(self.functions)
-            self.functions += frame.functions
-        functions = self._known[name]
-        steps = [step.in_frame(functions, base) for step in frame.steps]
-        first, second = [*steps, *steps][:2]
-        if (first.op, first.number, second.op) == (Op.REPEAT, 1, Op.UNTIL):
-            own = {base + k for k in frame.results}
-            pairs = list(moves)
-            self.move(pair for pair in pairs if pair[1] in own)
-            self.steps += [first, second._replace(functions=0)]
-            moves, steps = [p for p in pairs if p[1] not in own], steps[1:]
-        self.move(moves)
-        self.steps += steps

@@ -26,14 +26,16 @@ from ramidyn.symbolic.program import Program
 SMALLEST, LARGEST = 800, 2000
 
 
-def schedule(program: Program) -> Schedule:
+def schedule(program: Program, carried: int = 0) -> Schedule:
     """Return the cuts of a program with all loads and stores.
+
+    So many results, the first ones, are inputs of the next step of a loop.
 
     Three orders are tried, and the one with the fewest memory accesses is used: that of
     the trace, each step when it is needed, and depth first.
     """
     if program.calls:
-        return _with_calls(program)
+        return _with_calls(program, carried)
     operations = Operations([e for e in program.order if e.args], set(program.results))
     order = operations.as_traced()
     best = _cut(operations, order)
@@ -50,7 +52,7 @@ def schedule(program: Program) -> Schedule:
                 if memory < least:
                     best, least = cuts, memory
     cuts = _as_cuts(best, operations, program)
-    return Placement([cuts], program, schedule).schedule()
+    return Placement([cuts], program, schedule, carried).schedule()
 
 
 def _as_cuts(
@@ -64,7 +66,7 @@ def _as_cuts(
     return cuts
 
 
-def _with_calls(program: Program) -> Schedule:
+def _with_calls(program: Program, carried: int) -> Schedule:
     """Return the schedule of a program that calls others.
 
     What a call needs is done before it, and nothing else.
@@ -88,7 +90,7 @@ def _with_calls(program: Program) -> Schedule:
             a for e in segment for a in e.args if needed_by.get(a, len(calls)) != k
         )
     cuts = [_nearest(Operations(s, wanted), program) if s else [] for s in segments]
-    return Placement(cuts, program, schedule).schedule()
+    return Placement(cuts, program, schedule, carried).schedule()
 
 
 def _nearest(operations: Operations, program: Program) -> list[Cut]:
