@@ -24,7 +24,7 @@ from ramidyn.symbolic.derivatives import jvp, vjp
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.printer import text
 from ramidyn.symbolic.program import Program
-from ramidyn.symbolic.repeat import unless
+from ramidyn.symbolic.repeat import computed_unless, unless
 from ramidyn.symbolic.trace import trace
 from support.called_programs import (
     FUNCTIONS,
@@ -324,7 +324,8 @@ def test_states_that_are_done_keep_what_is_asked_for(rng: np.random.Generator) -
     (thawed,) = simplify(program).calls
     kept = [sum(e.op == "where" for e in c.value.program.order) for c in (call, thawed)]
     assert kept[1] == kept[0] - 1
-    (until,) = (s for s in schedule(lower(simplify(program))).steps if s.op == Op.UNTIL)
+    steps = schedule(lower(simplify(program))).steps
+    *_, until = (s for s in steps if s.op == Op.UNTIL)
     assert (until.base, until.functions) == (3, 6)  # done, steps, y
     x = np.exp(rng.uniform(-30.0, 30.0, 500))
     found = ramidyn.kernel(roots, {"x": ()})(x)
@@ -335,7 +336,7 @@ def test_states_that_are_done_keep_what_is_asked_for(rng: np.random.Generator) -
 
 def maybe(x: Any, y: Any) -> Any:
     """Work that few states need, with shared numbers."""
-    shared = [x * k + y for k in range(1, 8)]
+    shared = [y, *(x * k + y for k in range(1, 8))]
 
     def body(entries: list[Any], given: list[Any]) -> list[Any]:
         return [entries[0] + sum(g * g for g in given)]
@@ -352,8 +353,62 @@ def test_shared_numbers_are_moved_for_states_that_need_them() -> None:
         assert untils == [False, True] * (len(untils) // 2)
     x = np.where(np.arange(300) % 37 == 0, 5.0, 1.0)
     y = np.linspace(0.0, 1.0, 300)
-    meant = np.where(x < 3.0, x, x + sum((x * k + y) ** 2 for k in range(1, 8)))
+    meant = np.where(x < 3.0, x, x + sum((x * k + y) ** 2 for k in range(8)))
     np.testing.assert_allclose(ramidyn.kernel(maybe, {"x": (), "y": ()})(x, y), meant)
+
+
+def exchanged(x: Any) -> Any:
+    """Carried values that change places, are used late, or are not used at all."""
+
+    def body(c: Any) -> Any:
+        a, b, k, _, late = c
+        following, grown = k + 1.0, math.sin(a * late + b)
+        for n in range(1, 900):  # several cuts, the last of which reads k and late
+            grown = grown * 0.9 + math.absolute(a - n) * 1e-3
+        return np.array([b, a + k, following, grown, grown + late * 0.1 + k * 0.01])
+
+    start = np.array([x[0], x[1], 0.0, x[2], x[3]])
+    return ramidyn.repeat(body, start, times=5)
+
+
+def test_carried_values_are_written_in_place_where_nothing_reads_them_later(
+    rng: np.random.Generator,
+) -> None:
+    x = rng.normal(size=(37, 4))
+    meant = evaluate(trace(exchanged, {"x": 4}), {"x": x})["result"]
+    found = ramidyn.kernel(exchanged, {"x": 4})(x)
+    np.testing.assert_allclose(found, meant, rtol=1e-12)
+    steps = [s.op for s in schedule(lower(simplify(trace(roots, {"x": ()})))).steps]
+    last = len(steps) - steps[::-1].index(Op.UNTIL)
+    assert steps[last:] == [Op.RUN, Op.NEXT, Op.NEXT]
+
+
+def lazily(x: Any, y: Any) -> Any:
+    """Values that few states need, and a loop among them."""
+    grown = ramidyn.repeat(lambda z: z * 1.5 + y, math.sin(y) * x, times=3)
+    start = {"a": x, "b": np.array([y, 0.0])}
+    end = {"a": grown + x * y, "b": np.array([x * y, math.exp(-y)])}
+    found = computed_unless(x * y < 3.0, start, end)
+    return {"a": found["a"], "b": found["b"]}
+
+
+def test_values_are_computed_only_where_they_are_needed(
+    rng: np.random.Generator,
+) -> None:
+    x, y = rng.uniform(0.0, 4.0, (2, 203))
+    found = ramidyn.kernel(lazily, {"x": (), "y": ()})(x, y)
+    z = np.sin(y) * x
+    for _ in range(3):
+        z = z * 1.5 + y
+    is_done = x * y < 3.0
+    np.testing.assert_allclose(found.a, np.where(is_done, x, z + x * y))
+    meant = np.transpose(
+        [np.where(is_done, y, x * y), np.where(is_done, 0, np.exp(-y))]
+    )
+    np.testing.assert_allclose(found.b, meant)
+    assert (found.a[is_done] == x[is_done]).all()
+    program = simplify(trace(lazily, {"x": (), "y": ()}))
+    assert not {"sin", "exp"}.intersection(e.op for e in program.order)
 
 
 def test_neighbors_are_moved_as_one() -> None:

@@ -92,13 +92,17 @@ class LoopEquations(Protocol):
         self,
         x: Any,
         residual: Callable[[Any], Any],
-        step: Callable[[Any, Any], Any],
+        step: Callable[[Any, Any, Any], Any],
         further: Callable[[Any], Any],
     ) -> tuple[Any, Any]:
-        """Return x after steps ``x ← step(x, residual(x))``, and further values there.
+        """Return x after steps ``x ← step(x, residual(x), further(x))``, and the last.
 
         Those are evaluated together with the residual.
         """
+        ...
+
+    def unless_consistent(self, state: StepState, end: StepState) -> StepState:
+        """Return the state where loops and their rates are closed, else the end."""
         ...
 
 
@@ -156,10 +160,11 @@ def project(equations: LoopEquations, state: StepState) -> StepState:
     q, rates = equations.closed(
         state["q"],
         lambda q: equations.residual(at(q)),
-        lambda q, x: equations.displace(at(q), equations.correction(state, x))["q"],
+        lambda q, x, _: equations.displace(at(q), equations.correction(state, x))["q"],
         lambda q: equations.loop_rates(at(q)),
     )
-    return {**at(q), "qd": state["qd"] + equations.correction(state, rates)}
+    end = {**at(q), "qd": state["qd"] + equations.correction(state, rates)}
+    return equations.unless_consistent(state, end)
 
 
 # What there is, and what supports what.

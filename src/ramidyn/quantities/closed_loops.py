@@ -522,30 +522,32 @@ def constraint_correction(context: Context, algorithm: str = "loopwise") -> Any:
     return array(closed.least_motion([x[r] for r in closed.system.kept]))
 
 
-def _partition_shape(model: Model, **_: Any) -> Shapes:
-    return {**_rows_shape(model), "w": (model.nv,)}
-
-
 @quantity("q")
 def dependent_velocities(context: Context) -> Any:
     """w: 1 for each dependent velocity, 0 for each independent one."""
-    return array(dependent_columns(_independent_rows(context)[0], context.model.nv))
-
-
-@quantity("q", further_inputs=_partition_shape)
-def dependent_correction(context: Context) -> Any:
-    """The v of dependent velocities w alone with J v = −x, for x (rows,)."""
-    J, kept = _independent_rows(context)
-    x, v = context.inputs["x"], zeros(context.model.nv)
-    for k, e in dependent_motion(J, context.inputs["w"], [x[r] for r in kept]).items():
-        v[k] = e
-    return array(v)
-
-
-def _independent_rows(context: Context) -> tuple[list[DofVector], list[int]]:
-    """Return rows of the loops that do not depend on others, and which they are."""
-    rank = rank_of(context.model, context.conventions)
     J = rows_of(context, with_velocities=False).J
+    rows, _ = _independent_rows(context.model, context.conventions, J)
+    return array(dependent_columns(rows, context.model.nv))
+
+
+def dependent_correction(
+    model: Model,
+    conventions: Conventions,
+    J: Sequence[Sequence[Expr]],
+    w: Sequence[Expr],
+    x: Sequence[Expr],
+) -> Any:
+    """Return the v of dependent velocities w alone with J v = −x, for x (rows,)."""
+    rows, kept = _independent_rows(model, conventions, J)
+    found = dependent_motion(rows, w, [x[r] for r in kept])
+    return array([found.get(k, ZERO) for k in range(model.nv)])
+
+
+def _independent_rows(
+    model: Model, conventions: Conventions, J: Sequence[Sequence[Expr]]
+) -> tuple[list[DofVector], list[int]]:
+    """Return rows of the loops that do not depend on others, and which they are."""
+    rank = rank_of(model, conventions)
     kept = [r for r in range(len(J)) if r not in {*rank.dropped, *rank.spare}]
     return [{k: e for k, e in enumerate(J[r]) if not e.is_zero} for r in kept], kept
 

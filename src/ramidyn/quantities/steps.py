@@ -263,8 +263,12 @@ class _MovingStep:
     def closed(self, x: Any, residual: Any, step: Any, further: Any) -> tuple[Any, Any]:
         """Return x after Newton steps; more of them change no digit."""
         for _ in range(NEWTON_STEPS):
-            x = step(x, residual(x))
+            x = step(x, residual(x), None)
         return x, further(x)
+
+    def unless_consistent(self, state: StepState, end: StepState) -> StepState:  # noqa: ARG002
+        """Return the end: its derivatives are those of consistent states too."""
+        return end
 
     def residual(self, state: StepState) -> Any:
         """Return Φ."""

@@ -66,7 +66,7 @@ from ramidyn.symbolic.inline import inline
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.parameters import parameters_of
 from ramidyn.symbolic.random_numbers import Random
-from ramidyn.symbolic.repeat import repeat_until
+from ramidyn.symbolic.repeat import computed_unless, repeat_until
 from ramidyn.tracing.quantity import Quantity
 from ramidyn.tree.parameters import parameter_shapes
 
@@ -481,29 +481,62 @@ class TracedStep:
         """Return the state at q ⊕ u, and u = h rate; with "partition", a closed one.
 
         Then only the independent entries of u and q̇ are as given: the others follow, u
-        by Newton steps with J where they begin.
+        by Newton steps.
         """
         there = {name: x for name, x in start.items() if name != "qdd"}
         there |= {"q": self.robot.integrate(start["q"], rate, h), "qd": qd}
         u = h * rate
         if self.options.stabilize == "partition":
-            begin = dict(there)
-
-            def at(u: Any) -> Any:
-                return self.robot.integrate(start["q"], u, 1.0)
-
-            def residual(u: Any) -> Any:
-                return self.evaluated(constraint_residual, {**begin, "q": at(u)})
-
-            def newton(u: Any, x: Any) -> Any:
-                return u + self.correction(begin, x)
-
-            u, there["q"] = self.closed(u, residual, newton, at)
-            there["qd"] = qd + self.correction(there, self.loop_rates(there))
+            u, there["q"], rows = self._partitioned(start, u)
+            there["qd"] = qd + self._dependent(there, rows, rows @ qd)
         there["time"] = start["time"] + h
         if not self.options.is_held:
             there |= self.actions(there)
         return there, u
+
+    def _partitioned(self, start: StepState, u: Any) -> tuple[Any, Any, Any]:
+        """Return u with dependent entries that close the loops, q ⊕ u, and J there."""
+
+        def at(u: Any) -> Any:
+            return self.robot.integrate(start["q"], u, 1.0)
+
+        def jacobian(q: Any) -> Any:
+            return self.evaluated(constraint_jacobian, {**start, "q": q})
+
+        def residual(u: Any) -> Any:
+            return self.evaluated(constraint_residual, {**start, "q": at(u)})
+
+        first, n = jacobian(at(u)), self.robot.nq
+        varies = np.array([[e.op != "const" for e in row] for row in first])
+
+        def place(u: Any) -> Any:
+            q = at(u)
+            return np.concatenate([q, jacobian(q)[varies]])
+
+        def rows(there: Any) -> Any:
+            found = first.copy()
+            found[varies] = there[n:]
+            return found
+
+        def newton(u: Any, x: Any, there: Any) -> Any:
+            return u + self._dependent(start, rows(there), x)
+
+        u, there = self.closed(u, residual, newton, place)
+        return u, there[:n], rows(there)
+
+    def unless_consistent(self, state: StepState, end: StepState) -> dict[str, Any]:
+        """Return the state where loops and their rates are closed, else the end."""
+        gaps = [*self.residual(state), *self.loop_rates(state)]
+        start = {"q": state["q"], "qd": state["qd"], CLOSING: 0.0}
+        last = {"q": end["q"], "qd": end["qd"], CLOSING: self._newton_steps.pop()}
+        found = computed_unless(_largest(gaps) <= self._tolerance, start, last)
+        self._newton_steps.append(found.pop(CLOSING))
+        return {**end, **found}
+
+    @property
+    def _tolerance(self) -> float:
+        """|Φ| of closed loops."""
+        return CLOSED if self.options.dtype == "float64" else CLOSED_FLOAT32
 
     def constrained(
         self, start: StepState, qd: Any, inertia: Any | None
@@ -548,7 +581,7 @@ class TracedStep:
         self,
         x: Any,
         residual: Callable[[Any], Any],
-        step: Callable[[Any, Any], Any],
+        step: Callable[[Any, Any, Any], Any],
         further: Callable[[Any], Any],
     ) -> tuple[Any, Any]:
         """Return x after Newton steps, as many as each state needs, and what is there.
@@ -559,12 +592,10 @@ class TracedStep:
         def evaluated(x: Any) -> tuple[Any, ...]:
             return tuple(map(np.asarray, (x, residual(x), further(x))))
 
-        is_double = self.options.dtype == "float64"
-        tolerance = CLOSED if is_double else CLOSED_FLOAT32
         found = repeat_until(
-            lambda carry: evaluated(step(*carry[:2])),
+            lambda carry: evaluated(step(*carry)),
             evaluated(x),
-            lambda carry: _largest(carry[1]) <= tolerance,
+            lambda carry: _largest(carry[1]) <= self._tolerance,
             MOST_NEWTON_STEPS,
         )
         self._newton_steps.append(found.steps)
@@ -587,8 +618,12 @@ class TracedStep:
         """Return the least v with J v = −x; with "partition", of dependent q̇ alone."""
         if self.options.stabilize != "partition":
             return self.evaluated(constraint_correction, {**state, "x": x})
-        known = {**state, "x": x, "w": state[DEPENDENT]}
-        return self.evaluated(dependent_correction, known)
+        return self._dependent(state, self.evaluated(constraint_jacobian, state), x)
+
+    def _dependent(self, state: StepState, rows: Any, x: Any) -> Any:
+        """Return the v of dependent velocities with J v = −x, for the rows of J."""
+        model, conventions = self.robot.model, self.robot.conventions
+        return dependent_correction(model, conventions, rows, state[DEPENDENT], x)
 
     def displace(self, state: StepState, u: Any) -> dict[str, Any]:
         """Return the state at q ⊕ u."""

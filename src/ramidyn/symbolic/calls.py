@@ -22,7 +22,6 @@ from ramidyn.symbolic.program import (
     Program,
     Variable,
     live,
-    reachable,
 )
 
 SHORT = 2000
@@ -81,7 +80,7 @@ def traced_body(
     results = list(step(symbols))
     varied = set(symbols)
     order: list[Expr] = []
-    for e in reachable(results):
+    for e in live(expr.nodes(), results):
         if not varied.isdisjoint(e.args):
             varied.add(e)
             order.append(e)

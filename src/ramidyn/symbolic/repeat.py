@@ -16,7 +16,7 @@ from ramidyn.errors import TraceError
 from ramidyn.symbolic import expr
 from ramidyn.symbolic.calls import results_of, traced_body
 from ramidyn.symbolic.expr import Condition, Expr, const, users_line
-from ramidyn.symbolic.program import Callee
+from ramidyn.symbolic.program import Callee, live, reachable
 
 Carry = TypeVar("Carry")
 MOST_STEPS: Final = 2**63
@@ -160,6 +160,42 @@ def unless(
     callee = Callee(traced, 1, n, until=True)
     arguments = [expr.where(is_done, one, zero), *start, *given, *shared]
     return results_of(callee, arguments)[1:n]
+
+
+def computed_unless(is_done: Condition, start: Carry, end: Carry) -> Carry:
+    """Return ``start`` where a condition holds, else ``end``, of the same form.
+
+    What the end needs and the condition does not is computed only where it does not
+    hold.
+    """
+    values = Values.of(start)
+    first, last = values.entries, values.entries_of(end, "the end")
+    known = set(reachable([is_done]))
+    inside = [e for e in live(expr.nodes(), last) if _is_inside(e, known)]
+    own = {*inside, *first}
+    used = dict.fromkeys([*(a for e in inside for a in e.args), *last])
+    given = [a for a in used if a not in own and a.op != "const"]
+
+    def body(carried: list[Expr], others: list[Expr]) -> list[Expr]:
+        value = dict(zip([*given, *first], [*others, *carried], strict=True))
+        with expr.resumed_regions() as resume:
+            for e in inside:
+                resume(e.region)
+                args = tuple([value.get(a, a) for a in e.args])
+                value.setdefault(e, expr.rebuilt(e, args))
+        return [value.get(e, e) for e in last]
+
+    return values.rebuilt(unless(is_done, body, first, given))
+
+
+def _is_inside(e: Expr, known: set[Expr]) -> bool:
+    """Return whether a node is computed only where a condition does not hold.
+
+    ``known`` is what the condition needs. Conditions are not passed on.
+    """
+    if not e.args or (e.op == "result" and e.args[0] in known):
+        return False
+    return e not in known or isinstance(e, Condition)
 
 
 class Values(NamedTuple):

@@ -12,11 +12,13 @@ import pytest
 
 import ramidyn
 from ramidyn import ShapeError, TraceError
+from ramidyn.algorithms.integrators import project
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.concurrency import KEPT, kept
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.robot import Robot
+from ramidyn.simulation.traced_step import StepOptions, TracedStep
 from support.planar import Planar, four_bar
 
 INERTIA = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
@@ -273,6 +275,32 @@ def test_loops_stay_closed_in_rollouts(stabilize: str) -> None:
     )
     assert np.ptp(run.energy) < 1e-7 * np.abs(run.energy).max()
     assert run.residual.max() < CLOSED[stabilize]
+
+
+def test_a_projection_leaves_consistent_states_as_they_are() -> None:
+    robot, known = four_bar(), Planar("four_bar")
+    step = TracedStep(robot, StepOptions("semi_implicit_euler", "project", 0.0))
+
+    def projected(q: Any, qd: Any) -> dict[str, Any]:
+        end = project(step, {"q": q, "qd": qd})
+        return {"q": end["q"], "qd": end["qd"]}
+
+    close = ramidyn.kernel(projected, {"q": robot.nq, "qd": robot.nv})
+    states = [known.state(0.1 * k, 1.0) for k in range(40)]
+    q, qd = (np.stack(x) for x in zip(*states, strict=True))
+    q[::2] += 1e-4  # of these, loops are open
+    qd[1::4] += 0.1  # and of these only their rates
+    found = close(q, qd)
+    np.testing.assert_array_equal(found.q[3::4], q[3::4])
+    np.testing.assert_array_equal(found.qd[3::4], qd[3::4])
+    np.testing.assert_array_equal(found.q[1::4], q[1::4])
+    J = robot.constraint_jacobian(found.q)
+    assert np.abs(np.einsum("bij,bj->bi", J, found.qd)[1::4]).max() < 1e-13
+    phi = np.array([robot.constraint_residual(x) for x in found.q])
+    assert np.abs(phi).max() < 1e-13
+    alone = close(q[:1], qd[:1])
+    np.testing.assert_array_equal(alone.q, found.q[:1])
+    np.testing.assert_array_equal(alone.qd, found.qd[:1])
 
 
 def test_independent_velocities_are_chosen_anew_as_a_crank_turns() -> None:

@@ -1,22 +1,19 @@
-"""Where the values of a program are, and its instructions: slots, frames, steps."""
+"""Where the values of a program are: slots and frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import final
 
 from ramidyn.backend.llvm.frames import (
     CalleeFrame,
     Cut,
     Schedule,
     Scheduler,
-    SweepLoop,
     aligned_slots,
     frame_of,
-    move_steps,
 )
-from ramidyn.backend.runtime.instructions import Instruction, Move, Op
+from ramidyn.backend.llvm.steps import Steps
 from ramidyn.backend.runtime.memory_layout import is_table, slots_of
 from ramidyn.symbolic.expr import Condition, Expr
 from ramidyn.symbolic.program import Program, terms_of
@@ -25,9 +22,9 @@ from ramidyn.symbolic.program import Program, terms_of
 class Placement:
     """Where the values of a program are.
 
-    Results of a call either are kept in its frame, as long as they are needed; or they
-    are left there for the operations up to the next call, whose first cut passes on
-    what is needed later; or they are moved out at once.
+    Results of a call either are kept in its frame, as long as they are needed, as those
+    of the last call are; or they are left there for the operations up to the next call,
+    whose first cut passes on what is needed later; or they are moved out at once.
 
     Args:
         segments: the cuts before each call, and those after the last one.
@@ -71,7 +68,7 @@ class Placement:
             if e.op == "result":
                 self.results_of[e.args[0]].append(e)
         self.kept: list[bool] = [
-            frame.keeps(len(self.results_of[call]))
+            frame.keeps(len(self.results_of[call])) or call is self.calls[-1]
             for call, frame in zip(self.calls, self.frames, strict=True)
         ]
         self.left: list[bool] = [self._is_left(k) for k in range(len(self.calls))]
@@ -99,16 +96,10 @@ class Placement:
 
         The next call has to be one of the same program: it has the same frame.
         """
-        if self.kept[k] or not isinstance(self.parts[self._end(k)], Cut):
+        if self.kept[k] or not isinstance(self.parts[self.start[k + 1]], Cut):
             return False
-        digests = [call.value.digest for call in self.calls[k : k + 2]]
-        return len(digests) == 1 or (
-            digests[0] == digests[1] and self.frames[k].is_free
-        )
-
-    def _end(self, k: int) -> int:
-        """Return the part after a call, or the last one."""
-        return min(self.start[k + 1], len(self.parts) - 1)
+        one, following = (call.value.digest for call in self.calls[k : k + 2])
+        return one == following and self.frames[k].is_free
 
     def _place_of(self, k: int) -> int:
         """Return which part a call is."""
@@ -121,7 +112,7 @@ class Placement:
                 made = part.order
                 if self.has_conditions:
                     made = [e for e in made if not isinstance(e, Condition)]
-                used = arguments_of(part.order)
+                used = [*arguments_of(part.order), *angle_terms(part.order)]
             else:
                 made, number = self.results_of[part], self.number[part]
                 read = self._read(number).values()
@@ -186,8 +177,9 @@ class Placement:
             there |= given if frame.keeps_arguments else {}
             found = [e for e in self.results_of[part] if e in self.slot_of]
             slots = [base + frame.results[int(e.value)] for e in found]
-            following = self.parts[self._end(k)]
-            if self.left[k] and isinstance(following, Cut):
+            if self.left[k]:
+                following = self.parts[self.start[k + 1]]
+                assert isinstance(following, Cut)
                 following.loads.update(zip(found, slots, strict=True))
                 following.stores += [(e, self.slot_of[e]) for e in found]
             elif not self.kept[k]:
@@ -253,10 +245,8 @@ class Placement:
                 if not visible.isdisjoint(found):
                     end = len(self.parts)
             run = (*run, k)
-            if self.left[k] and k + 1 < len(self.calls):
-                continue
             if self.left[k]:
-                end = len(self.parts)
+                continue
             lives[run] = (self.start[run[0]], end)
             run = ()
         return lives
@@ -290,9 +280,7 @@ class Placement:
         """List what a cut reads, and what it writes for others."""
         slot_of, made_in = self.slot_of, self.made_in.get
         cut.stores += [(e, slot_of[e]) for e in cut.order if e in slot_of]
-        needed = dict.fromkeys(arguments_of(cut.order))
-        for a in [e.args[0] for e in cut.order if e.op in ("sin", "cos")]:
-            needed.update(dict.fromkeys(terms_of(a) or ()))
+        needed = dict.fromkeys([*arguments_of(cut.order), *angle_terms(cut.order)])
         for a in needed:
             if a.args:
                 if made_in(a, k) != k:
@@ -325,6 +313,12 @@ class Placement:
 def arguments_of(operations: list[Expr]) -> Iterator[Expr]:
     """Return the arguments of operations, in their order."""
     return chain.from_iterable([e.args for e in operations])
+
+
+def angle_terms(operations: list[Expr]) -> list[Expr]:
+    """Return the terms of the angles whose sines and cosines are taken."""
+    angles = [e.args[0] for e in operations if e.op in ("sin", "cos")]
+    return [x for a in angles for x in terms_of(a) or ()]
 
 
 def _has_slot(e: Expr) -> bool:
@@ -387,62 +381,3 @@ def _pack_frames(
         bases.append(base)
         placed.append((base, base + size, born, dies))
     return bases
-
-
-@final
-class Steps:
-    """The instructions of a program, written one after another.
-
-    Args:
-        cuts: its own functions.
-    """
-
-    def __init__(self, cuts: Sequence[Cut]) -> None:
-        self.functions: list[Cut | SweepLoop] = [*cuts]
-        self.steps: list[Instruction] = []
-        self._number = {id(cut): k for k, cut in enumerate(cuts)}
-        self._known: dict[str, int] = {}
-
-    def run(self, cut: Cut) -> None:
-        """Run one of the program's own functions."""
-        number = self._number[id(cut)]
-        last = self.steps[-1] if self.steps else Instruction(Op.NEXT)
-        if (
-            last.op == Op.RUN
-            and not last.base
-            and last.number + last.functions == number
-        ):
-            self.steps[-1] = last._replace(functions=last.functions + 1)
-        else:
-            self.steps.append(Instruction(Op.RUN, number))
-
-    def move(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Copy slots."""
-        self.steps += move_steps(Move(*pair) for pair in pairs)
-
-    def call(
-        self,
-        frame: CalleeFrame,
-        base: int,
-        name: str,
-        moves: Iterable[tuple[int, int]] = (),
-    ) -> None:
-        """Run a callee on the frame that begins at a slot; equal names, equal code.
-
-        ``moves`` bring arguments there. What is done at most once, and only for states
-        that need it, gets what it shares when it begins: most tiles need nothing.
-        """
-        if name not in self._known:
-            self._known[name] = len(self.functions)
-            self.functions += frame.functions
-        functions = self._known[name]
-        steps = [step.in_frame(functions, base) for step in frame.steps]
-        first, second = [*steps, *steps][:2]
-        if (first.op, first.number, second.op) == (Op.REPEAT, 1, Op.UNTIL):
-            own = {base + k for k in frame.results}
-            pairs = list(moves)
-            self.move(pair for pair in pairs if pair[1] in own)
-            self.steps += [first, second._replace(functions=0)]
-            moves, steps = [p for p in pairs if p[1] not in own], steps[1:]
-        self.move(moves)
-        self.steps += steps

@@ -29,6 +29,8 @@ SMALLEST, LARGEST = 800, 2000
 def schedule(program: Program, carried: int = 0) -> Schedule:
     """Return the cuts of a program with all loads and stores.
 
+    So many results, the first ones, are inputs of the next step of a loop.
+
     Three orders are tried, and the one with the fewest memory accesses is used: that of
     the trace, each step when it is needed, and depth first. The first results, as many
     as are ``carried``, are the next inputs: they take their slots where they can.
