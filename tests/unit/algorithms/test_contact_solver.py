@@ -13,7 +13,7 @@ from ramidyn.algorithms.contact.solver import solve
 from ramidyn.algorithms.contact.sweeps import pairs
 from ramidyn.algorithms.contact.warm_start import extrapolated
 from ramidyn.description.pose import Array
-from ramidyn.symbolic.expr import lift
+from ramidyn.symbolic.expr import lift, symbol
 from support.contact_problems import (
     FRICTION,
     Problems,
@@ -91,6 +91,17 @@ def test_sweeps_take_corners_of_two_feet_at_once() -> None:
     found = pairs(coupled)
     assert sorted(k for pair in found for k in pair) == list(range(9))
     assert (8,) in found
+
+
+def test_a_number_and_its_negative_are_one_number() -> None:
+    x, y, other = (symbol(name) for name in ("x", "y", "other"))
+    row = {0: x, 1: -x}
+    problem = Problem((range(2),), [[y, -y], [-y, y]], [y, x], (Interval(row, -y),))
+    assert problem.numbers() == [y, x]
+    changed = problem.with_numbers([other, x])
+    assert [[other, -other], [-other, other]] == changed.G
+    (rule,) = changed.constraints
+    assert (rule.rows[0], rule.biases) == (row, [-other])
 
 
 @pytest.mark.parametrize("coupling", [0.5, 0.9, 0.99])

@@ -52,6 +52,18 @@ def test_records_have_a_row_for_each_contact() -> None:
     np.testing.assert_allclose(weight, 9.81, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*overlaps")
+def test_states_that_overlap_change_nothing_for_others() -> None:
+    q, qd = dropped(20)
+    q[::3, 2] = 0.17  # 3 cm into the ground
+    together = tripod().rollout(q, qd, steps=40)
+    for k in (0, 1, 2, 3, 19):
+        some = slice(k, k + 1)
+        alone = tripod().rollout(q[some], qd[some], steps=40)
+        np.testing.assert_array_equal(alone.q[0], together.q[k])
+    assert (together.q[::3, -1, 2] > 0.18).all()  # taken apart
+
+
 def test_records_of_contacts_need_contacts() -> None:
     robot = ramidyn.robots.chain(2)
     with pytest.raises(ArgumentError, match="record has 'contact_forces'"):

@@ -1,0 +1,158 @@
+"""The values of a cut in LLVM IR: their names, and when they are read and written."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, final
+
+from ramidyn.backend.llvm.target import BYTES
+from ramidyn.backend.runtime.memory_layout import is_table
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.program import terms_of
+
+if TYPE_CHECKING:
+    from ramidyn.backend.llvm.emit import Emitter
+    from ramidyn.backend.llvm.frames import Cut
+
+LEEWAY = 32
+"""Operations among which LLVM may choose the order; beyond, it keeps ours.
+
+Its own order puts up to three times as many values on the stack. A label is a bound
+that it does not cross, and leaves nothing in the code.
+"""
+FAR = 2
+"""Blocks of so many operations after which a value that has a slot is read there again.
+
+LLVM would keep it on the stack: written once more, and read as often.
+"""
+
+
+@final
+class CutValues:
+    """The values of one cut: their names, and where they are in the workspace.
+
+    Args:
+        emitter: knows types and constants.
+        cut: says what is read and written.
+        order: of its operations.
+        lines: the text of the cut so far.
+    """
+
+    def __init__(
+        self, emitter: Emitter, cut: Cut, order: Sequence[Expr], lines: list[str]
+    ) -> None:
+        self.emitter, self.lines = emitter, lines
+        self.names: dict[Expr, str] = {}
+        self.numbers: Iterator[int] = itertools.count()
+        self.now: int = 0
+        """the number of the current operation"""
+        self._near: dict[Expr, int] = {}
+        """the block in which each value was made, read or used last"""
+        self._stores: dict[Expr, list[int]] = {}
+        for e, slot in cut.stores:
+            self._stores.setdefault(e, []).append(slot)
+        written = {slot for _, slot in cut.stores}
+        self._places = {
+            e: ("%out" if slot in written else "%in", slot)
+            for e, slot in cut.loads.items()
+        }
+        last = _last_uses(order)
+        self._free: dict[int, int] = {
+            slot: last.get(e, -1) for e, slot in cut.loads.items() if slot in written
+        }
+        """the operation after which a slot that is read may be written"""
+        self._waiting: dict[int, list[tuple[Expr, int]]] = {}
+        """what is to be stored after an operation, and where"""
+        self._addresses: dict[int, str] = {}
+        """of tables that have been read, by their offsets"""
+
+    @property
+    def block(self) -> int:
+        """The number of the current block of operations."""
+        return (self.now + 1) // LEEWAY
+
+    def add(self, e: Expr, name: str) -> None:
+        """Take note of a value that has been made, and store it."""
+        self.names[e], self._near[e] = name, self.block
+        self._store(e)
+
+    def operand(self, a: Expr) -> str:
+        """Return the name of a value, which is read if it is not near."""
+        if a.op == "const":
+            return self.emitter.constant(a.value)
+        is_far = a in self._places and self.block - self._near.get(a, self.block) >= FAR
+        if is_far or a not in self.names:
+            k = next(self.numbers)
+            self.names[a] = f"%v{k}"
+            self._load(a, k)
+            if a.op == "result":  # passed on
+                self._store(a)
+        self._near[a] = self.block
+        return self.names[a]
+
+    def store_rest(self) -> None:
+        """Store what no operation of the cut makes."""
+        for e in list(self._stores):
+            self._store(e)
+
+    def store_waiting(self) -> None:
+        """Store what may be written after the current operation."""
+        for e, slot in self._waiting.pop(self.now, ()):
+            self._write(e, slot)
+
+    def _store(self, e: Expr) -> None:
+        for slot in self._stores.pop(e, ()):
+            free = self._free.get(slot, -1)
+            if free > self.now:
+                self._waiting.setdefault(free, []).append((e, slot))
+            else:
+                self._write(e, slot)
+
+    def _write(self, e: Expr, slot: int) -> None:
+        value, stride = self.operand(e), self.emitter.stride
+        at = f"getelementptr i8, ptr %out, i64 {slot * stride}"
+        self.lines += [
+            f"%s{slot} = {at}",
+            f"store {self.emitter.type} {value}, ptr %s{slot}, align {stride}",
+        ]
+        self._places.setdefault(e, ("%out", slot))
+
+    def _load(self, a: Expr, k: int) -> None:
+        """Read a value into %v; of a table, into every lane."""
+        of, addresses, (pointer, slot) = self.emitter, self._addresses, self._places[a]
+        offset = slot * of.stride
+        if a.op != "input" or not is_table(a.value[0]):
+            self.lines += [
+                f"%p{k} = getelementptr i8, ptr {pointer}, i64 {offset}",
+                f"%v{k} = load {of.type}, ptr %p{k}, align {of.stride}",
+            ]
+            return
+        scalar, lines = of.scalar, self.lines
+        if offset not in addresses:
+            addresses[offset] = f"%a{k}"
+            lines.append(f"%t{k} = getelementptr i8, ptr %in, i64 {offset}")
+            lines.append(f"%a{k} = load ptr, ptr %t{k}, align 4")
+        at = f"getelementptr {scalar}, ptr {addresses[offset]}"
+        number = f"%v{k}" if of.lanes == 1 else f"%x{k}"
+        lines += [
+            f"%p{k} = {at}, i64 {a.value[1]}",
+            f"{number} = load {scalar}, ptr %p{k}, align {BYTES[of.dtype]}",
+        ]
+        if of.lanes > 1:
+            v, zero = of.type, f"<{of.lanes} x i32> zeroinitializer"
+            one = f"insertelement {v} poison, {scalar} {number}, i32 0"
+            lines += [
+                f"%o{k} = {one}",
+                f"%v{k} = shufflevector {v} %o{k}, {v} poison, {zero}",
+            ]
+
+
+def _last_uses(order: Sequence[Expr]) -> dict[Expr, int]:
+    """Return the last operation that uses each value."""
+    found: dict[Expr, int] = {}
+    for k, e in enumerate(order):
+        found.update(dict.fromkeys(e.args, k))
+        if e.op in ("sin", "cos"):
+            found.update(dict.fromkeys(terms_of(e.args[0]) or (), k))
+    return found
