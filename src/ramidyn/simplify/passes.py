@@ -155,8 +155,12 @@ def simplify(program: Program) -> Program:
 
 
 def lower(program: Program) -> Program:
-    """Return the simplified program in the form that becomes native code."""
-    return _through(LOWERING, rules.copied(with_bodies(program, lower)))
+    """Return the simplified program in the form that becomes native code.
+
+    It has no labels: those are for readers.
+    """
+    own = rules.copied(replace(with_bodies(program, lower), labels={}))
+    return _through(LOWERING, own)
 
 
 def everywhere(one: Pass, program: Program) -> Program:
