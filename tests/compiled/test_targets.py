@@ -15,7 +15,7 @@ import pytest
 
 import ramidyn
 from ramidyn import robots
-from ramidyn.backend.llvm import emit, jit, target
+from ramidyn.backend.llvm import cut_values, jit, target
 from ramidyn.backend.llvm.target import (
     Processor,
     chosen_processor,
@@ -196,7 +196,7 @@ def test_our_order_leaves_fewer_values_on_the_stack(
     monkeypatch.setenv("RAMIDYN_TARGET", name)
     f = ramidyn.compile(ramidyn.forward_dynamics, robots.humanoid30("plain"))
     ours = f.assembly
-    monkeypatch.setattr(emit, "LEEWAY", 10**9)
+    monkeypatch.setattr(cut_values, "LEEWAY", 10**9)
     theirs = f.assembly
     assert ours.count("(%rsp)") < 0.97 * theirs.count("(%rsp)")
 

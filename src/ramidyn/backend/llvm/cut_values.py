@@ -21,6 +21,7 @@ LEEWAY = 32
 Its own order puts up to three times as many values on the stack. A label is a bound
 that it does not cross, and leaves nothing in the code.
 """
+LABEL = "call void @llvm.codeview.annotation(metadata !0)"
 FAR = 2
 """Blocks of so many operations after which a value that has a slot is read there again.
 
@@ -71,6 +72,12 @@ class CutValues:
     def block(self) -> int:
         """The number of the current block of operations."""
         return (self.now + 1) // LEEWAY
+
+    def begin(self, k: int) -> None:
+        """Begin operation k, and with it perhaps a block."""
+        self.now = k
+        if k % LEEWAY == LEEWAY - 1:
+            self.lines.append(LABEL)
 
     def add(self, e: Expr, name: str) -> None:
         """Take note of a value that has been made, and store it."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from ramidyn.backend.llvm.cut_values import LEEWAY, CutValues
+from ramidyn.backend.llvm.cut_values import CutValues
 from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.backend.llvm.vector_exp import exponential
@@ -26,7 +26,6 @@ ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
 ALIGNED = "alignstack(64)"
 """No spilled register lies across two cache lines: that takes up to a third longer."""
-LABEL = "call void @llvm.codeview.annotation(metadata !0)"
 LIBM = frozenset({"tan", "asin", "acos", "atan2", "log", "pow"})
 
 
@@ -78,9 +77,7 @@ class Emitter:
         calls: set[str] = set()
         most = 2 * self.angles
         for k, e in enumerate(order):
-            values.now = k
-            if k % LEEWAY == LEEWAY - 1:
-                lines.append(LABEL)
+            values.begin(k)
             if e.op in ("sin", "cos"):
                 if e.args[0] not in sines:
                     angles = self._together(cut, order[k : k + most], values.names)
