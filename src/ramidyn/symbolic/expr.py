@@ -801,7 +801,7 @@ def rebuilt_of_two(e: Expr, x: Expr, y: Expr) -> Expr:
     """Return the operation of a node of two arguments on others."""
     (a, b), op = e.args, e.op
     if x is y or x.op != a.op or y.op != b.op or op not in KEPT_BY_KINDS:
-        return BUILD[op](x, y)
+        return rebuilt(e, (x, y))
     i, j = id(x), id(y)
     key: Key = (op, j, i) if i > j and op in COMMUTATIVE else (op, i, j)
     found = _table.get(key)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ramidyn.simplify import passes, rules
 from ramidyn.simplify.passes import LOWERING, SIMPLIFICATIONS, Pass, lower, simplify
+from ramidyn.symbolic.calls import call_program
 from ramidyn.symbolic.checker import check
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.expr import Expr
@@ -303,3 +304,16 @@ def test_lowering_leaves_its_program_as_it_was(rng: np.random.Generator) -> None
     before = program.digest()
     assert lower(program).digest() != before
     assert program.digest() == before
+
+
+def test_a_call_of_two_arguments_follows_them() -> None:
+    inner = trace(lambda x, y: sin(x) * y, {"x": (), "y": ()}, "inner")
+
+    def f(x: Expr, y: Expr) -> Expr:
+        (found,) = call_program(inner, [x / 4, 2 * (3 * y)])
+        return found
+
+    program = trace(f, {"x": (), "y": ()})
+    after = check(everything(program))
+    values = {"x": np.array([0.3, 2.0]), "y": np.array([1.0, -0.7])}
+    assert_same(evaluate(after, values), evaluate(program, values))
