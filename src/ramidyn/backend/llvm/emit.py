@@ -2,10 +2,11 @@
 
     void cut(T *in, T *out, void **libm)
 
-``in`` and ``out`` are the same workspace. No slot is both read by ``in`` and written in
-one cut, so both are noalias; what is read before it is written is read by ``out``. The
-text is written directly: at a million operations, objects for every instruction would
-take longer than LLVM itself.
+Inputs are read by ``in``, all else is read and written by ``out``. They are the same
+workspace, or a callee's arguments and its frame; no slot is both read by ``in`` and
+written in one cut, so both are noalias. An input whose slot is written later is read by
+``out``. The text is written directly: at a million operations, objects for every
+instruction would take longer than LLVM itself.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class Emitter:
                 k = next(numbers)
                 text = loaded[a] = f"%v{k}"
                 slot = cut.loads[a]
-                place = "%out" if slot in written else "%in"
+                place = "%in" if a.op == "input" and slot not in written else "%out"
                 offset = slot * self.stride
                 lines.extend(self._load(a, offset, k, addresses, place))
                 if a.op == "result":  # passed on
