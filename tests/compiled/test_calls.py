@@ -195,14 +195,14 @@ def test_arguments_that_are_not_read_are_not_computed() -> None:
     first = trace(lambda x, _: x[0] * x[1] + x[2], {"x": 3, "_": 3})
 
     def fn(a: Any) -> Any:
-        (v,) = call_program(first, [*a, *(math.exp(x) for x in a)])
+        (v,) = call_program(first, [*a[::-1], *(math.exp(x) for x in a)])
         return v + a[0]
 
     program = program_of(fn)
     assert not any(e.op == "exp" for e in program.order)
     plan = schedule(lower(simplify(program)))
     assert [len(s.moves) for s in plan.steps if s.op == Op.MOVE] == [3]
-    assert ramidyn.kernel(fn, {"a": 3})([2.0, 3.0, 4.0]) == 2.0 * 3.0 + 4.0 + 2.0
+    assert ramidyn.kernel(fn, {"a": 3})([2.0, 3.0, 4.0]) == 4.0 * 3.0 + 2.0 + 2.0
 
 
 LONG = trace(
@@ -240,7 +240,34 @@ def test_results_are_not_moved_between_calls_of_one_program() -> None:
     robot = ramidyn.robots.humanoid30("plain")
     step = TracedStep(robot, StepOptions("rk4", "none", 0.0)).compiled()
     steps = compilation_of(step).schedule.steps
-    assert [s.op for s in steps] == [Op.MOVE] + [Op.RUN] * 8
+    assert [s.op for s in steps] == [Op.RUN] * 2 + [Op.MOVE] + [Op.RUN] * 6
+    (move,) = (s.moves for s in steps if s.op == Op.MOVE)
+    assert len(move) == robot.nv  # tau: q and qd are read where they are
+
+
+KEEPING = trace(lambda x, y, z: [x * y + z, y], {"x": (), "y": (), "z": ()}, "keeping")
+
+
+def in_order(a: Any) -> Any:
+    """Arguments that lie as a callee reads them, and others that do not."""
+    inner = ramidyn.repeat(lambda b: np.array([*call_program(INNER, b), b[0]]), a, 2)
+    kept = call_program(KEEPING, list(a))
+    u, v = call_program(INNER, [a[0], a[1], a[2]])
+    p, q = call_program(INNER, [a[2], a[1], a[0]])
+    return np.array([*inner, *kept, u, v, p, q])
+
+
+def test_arguments_are_read_where_they_are_if_they_lie_in_order(
+    rng: np.random.Generator,
+) -> None:
+    program = trace(in_order, {"a": 3})
+    runs = [s for s in schedule(lower(simplify(program))).steps if s.op == Op.RUN]
+    assert sum(s.arguments != s.base for s in runs) == 2  # in the loop, and behind it
+    a = rng.normal(size=(70, 3))
+    meant = evaluate(program, {"a": a})["result"]
+    for lanes in (1, 4):
+        found = ramidyn.kernel(in_order, {"a": 3}, lanes=lanes)(a)
+        np.testing.assert_allclose(found, meant, rtol=1e-12, atol=1e-12)
 
 
 def test_carries_are_written_where_the_next_step_reads_them() -> None:

@@ -193,9 +193,11 @@ class TracedStep:
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The inputs of the step: names and shapes."""
-        o, shapes = self.options, {e.name: e.shape for e in self.state}
-        if o.has_tau:
-            shapes["tau"] = (self.robot.nv,)
+        o, nv = self.options, self.robot.nv
+        # Side by side, as the dynamics read them.
+        shapes = {"q": (self.robot.nq,), "qd": (nv,)}
+        shapes |= {"tau": (nv,)} if o.has_tau else {}
+        shapes |= {e.name: e.shape for e in self.state}
         shapes |= {"dt": (), START: (), **dict(o.inputs)}
         shapes |= {SEED: (3,)} if o.has_random else {}
         shapes |= parameter_shapes(o.parameters, self.robot.model)

@@ -55,7 +55,7 @@ class CutValues:
             self._stores.setdefault(e, []).append(slot)
         written = {slot for _, slot in cut.stores}
         self._places = {
-            e: ("%out" if slot in written else "%in", slot)
+            e: ("%in" if e.op == "input" and slot not in written else "%out", slot)
             for e, slot in cut.loads.items()
         }
         last = _last_uses(order)

@@ -2,9 +2,11 @@
 
     void cut(T *in, T *out, void **libm)
 
-``in`` and ``out`` are the same workspace. A slot that is written is reached by ``out``
-alone, even if it is read before: so both are noalias. The text is written directly: at
-a million operations, objects for every instruction would take longer than LLVM itself.
+Inputs are read by ``in``, all else is read and written by ``out``. They are the same
+workspace, or a callee's arguments and its frame; no slot is both read by ``in`` and
+written in one cut, so both are noalias. An input whose slot is written later is read by
+``out``. The text is written directly: at a million operations, objects for every
+instruction would take longer than LLVM itself.
 """
 
 from __future__ import annotations

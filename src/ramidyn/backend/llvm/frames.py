@@ -98,6 +98,11 @@ class CalleeFrame:
         """Whether arguments of the next call leave the results of this one alone."""
         return self.keeps_arguments and set(self.arguments).isdisjoint(self.results)
 
+    @property
+    def is_straight(self) -> bool:
+        """Whether it only runs functions, and calls nothing."""
+        return all(step.op == Op.RUN and not step.base for step in self.steps)
+
     def keeps(self, results: int) -> bool:
         """Return whether so many results stay here for good."""
         return results * SPARSE > self.slots

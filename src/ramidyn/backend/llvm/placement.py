@@ -170,11 +170,12 @@ class Placement:
             k = self.number[part]
             frame, base = self.frames[k], bases[k]
             given = {base + slot: a for slot, a in self._read(k).items()}
-            moves = self._arguments(k, given, there)
-            writer.call(frame, base, part.value.digest, moves)
+            begin = self._first_argument(k)
+            moves = self._arguments(k, given, there) if begin is None else ()
+            writer.call(frame, base, part.value.digest, moves, begin)
             inside = range(base, base + frame.slots)
             there = {slot: a for slot, a in there.items() if slot not in inside}
-            there |= given if frame.keeps_arguments else {}
+            there |= given if frame.keeps_arguments and begin is None else {}
             found = [e for e in self.results_of[part] if e in self.slot_of]
             slots = [base + frame.results[int(e.value)] for e in found]
             if self.left[k]:
@@ -185,6 +186,17 @@ class Placement:
             elif not self.kept[k]:
                 writer.move(zip(slots, map(self._slot, found), strict=True))
         return writer
+
+    def _first_argument(self, k: int) -> int | None:
+        """Return where the arguments of a call begin, if they lie as it reads them."""
+        frame, place, read = self.frames[k], self._place_of(k), self._read(k)
+        if not (frame.is_free and frame.is_straight):
+            return None
+        if any(_has_no_slot(a) or self._is_near(a, k) for a in read.values()):
+            return None
+        shifts = {self._slot(a, place) - slot for slot, a in read.items()}
+        begin = min(shifts, default=-1)
+        return begin if len(shifts) == 1 and begin >= 0 else None
 
     def _slot(self, e: Expr, part: int | None = None) -> int:
         """Return where a value is, or where a part finds it."""

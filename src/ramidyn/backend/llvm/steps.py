@@ -46,17 +46,21 @@ class Steps:
         base: int,
         name: str,
         moves: Iterable[tuple[int, int]] = (),
+        arguments: int | None = None,
     ) -> None:
         """Run a callee on the frame that begins at a slot; equal names, equal code.
 
-        ``moves`` bring arguments there. A loop with an open end gets what it shares
-        when it begins: many tiles are done before.
+        ``moves`` bring arguments there, unless ``arguments`` says where they begin. A
+        loop with an open end gets what it shares when it begins: many tiles are done
+        before.
         """
         if name not in self._known:
             self._known[name] = len(self.functions)
             self.functions += frame.functions
         functions = self._known[name]
         steps = [step.in_frame(functions, base) for step in frame.steps]
+        if arguments is not None:
+            steps = [step._replace(arguments=arguments) for step in steps]
         first, second = [*steps, *steps][:2]
         if (first.op, second.op) != (Op.REPEAT, Op.UNTIL):
             self.move(moves)

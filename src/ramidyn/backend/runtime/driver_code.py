@@ -245,15 +245,15 @@ class Interpreter:
     def _is_active(self, i: Value) -> Value:
         return is_set(self.code, self.code.load(self.active), i)
 
-    def _run(self, function: Value, base: Value, count: Value, _: Value) -> None:
+    def _run(self, function: Value, base: Value, count: Value, given: Value) -> None:
         code = self.code
         first = code.at(self.cuts, function)
         with code.loop(count) as k:
             cut = code.load(code.at(first, k))
             with code.loop(self.tiles) as i, code.when(self._is_active(i)):
                 workspace = code.add(self.workspaces, code.mul(i, self.size))
-                frame = code.add(workspace, base)
-                code.call_address(cut, frame, frame, self.libm)
+                arguments, frame = (code.add(workspace, x) for x in (given, base))
+                code.call_address(cut, arguments, frame, self.libm)
 
     def _move(self, first: Value, count: Value, *_: Value) -> None:
         code = self.code

@@ -1,6 +1,7 @@
 """What runs when in a kernel that calls others: a short list of instructions.
 
-    RUN     some functions, one after another, on the frame that begins at a slot
+    RUN     some functions, one after another, on the frame that begins at a slot, with
+            arguments that begin there, or at another one
     MOVE    values from slots to slots, one after another
     REPEAT  what follows up to NEXT, so many times
     UNTIL   leave the loop with the states whose slot is 1, when all of a tile are
@@ -55,11 +56,15 @@ class Instruction(NamedTuple):
     functions: int = 1
     """how many functions RUN runs; of UNTIL, slots that a step reads, kept ones first,
     or 0 where states stay in their lanes"""
+    arguments: int = 0
+    """the slot of the first argument of RUN: where its frame begins, or elsewhere"""
 
     def in_frame(self, functions: int, base: int) -> Instruction:
         """Return it for a frame that begins at ``base``, functions counted from."""
         if self.op == Op.RUN:
-            return self._replace(number=self.number + functions, base=self.base + base)
+            arguments, own = self.arguments + base, self.base + base
+            number = self.number + functions
+            return self._replace(number=number, base=own, arguments=arguments)
         if self.op == Op.UNTIL:
             return self._replace(number=self.number + base)
         moves = tuple(
@@ -87,7 +92,7 @@ def encode(steps: Sequence[Instruction], slot: int) -> Encoded:
     for k, step in enumerate(steps):
         row = [int(step.op), step.number, 0, 0, 0]
         if step.op == Op.RUN:
-            row[2:4] = step.base * slot, step.functions
+            row[2:] = step.base * slot, step.functions, step.arguments * slot
         elif step.op == Op.MOVE:
             runs = [x * slot for run in _runs(step.moves) for x in run]
             row[1:3] = len(moves), len(runs) // MOVE_PLACES
@@ -157,10 +162,11 @@ def parallel_moves(
 def from_plain(steps: Iterable[Any]) -> tuple[Instruction, ...]:
     """Return instructions that were stored as lists of numbers."""
     found: list[Instruction] = []
-    for op, number, base, moves, count in steps:
+    for op, number, base, moves, count, given in steps:
         moved = tuple(Move(*map(index, move)) for move in moves)
         numbers = (index(number), index(base))
-        found.append(Instruction(Op(op), *numbers, moved, index(count)))
+        others = (index(count), index(given))
+        found.append(Instruction(Op(op), *numbers, moved, *others))
     return tuple(found)
 
 
@@ -170,7 +176,9 @@ def check(steps: Sequence[Instruction], functions: int, slots: int) -> None:
     for step in steps:
         if step.op == Op.RUN:
             last = step.number + step.functions
-            is_valid = 0 <= step.number < last <= functions and 0 <= step.base < slots
+            is_valid = 0 <= step.number < last <= functions
+            for place in (step.base, step.arguments):
+                is_valid = is_valid and 0 <= place < slots
         elif step.op == Op.MOVE:
             most = times[-1] if times else 1
             is_valid = all(_is_inside(move, most, slots) for move in step.moves)
