@@ -13,6 +13,7 @@ from itertools import chain
 
 from ramidyn.simplify import rules
 from ramidyn.simplify.rules import rewrite, with_bodies
+from ramidyn.symbolic.count import LATENCY, PRODUCT_LATENCY
 from ramidyn.symbolic.expr import Expr, call, const
 from ramidyn.symbolic.program import Program, live
 
@@ -118,12 +119,12 @@ def chain_products(program: Program) -> Program:
     uses = program.uses()
     ready: dict[Expr, int] = {}
     """when a value is there if operations wait only for their arguments"""
-    latency = rules.CYCLES.get
+    latency = LATENCY.get
     order: list[Expr] = []
     gone: set[Expr] = set()
     for e in program.order:
-        latest = max([ready[a] for a in e.args]) if e.args else -rules.PRODUCT
-        ready[e] = latest + latency(e.op, rules.PRODUCT)
+        latest = max([ready[a] for a in e.args]) if e.args else -PRODUCT_LATENCY
+        ready[e] = latest + latency(e.op, PRODUCT_LATENCY)
         if e.op in rules.SUMS:
             inner = rules.chain(e, uses, ready, gone)
             if inner is not None:

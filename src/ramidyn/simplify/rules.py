@@ -384,9 +384,6 @@ def moved_labels(labels: dict[Expr, str], new: dict[Expr, Expr]) -> dict[Expr, s
 SUMS = ("add", "sub")
 SIGNS = {"fma": (1, 1), "fms": (1, -1), "fnma": (-1, 1)}
 """the signs of a·b and of c"""
-CYCLES = {"add": 3, "sub": 3, "div": 13, "sqrt": 20, "sin": 50, "cos": 50}
-"""latency of operations [cycles]; the others take PRODUCT"""
-PRODUCT = 4
 LATE = 12
 """how much later than its products a term may be ready [cycles]"""
 

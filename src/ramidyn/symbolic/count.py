@@ -24,6 +24,10 @@ DIVISION_COST = 6
 FUNCTION_COST = 20
 """What a sine and cosine together, or another function, cost in multiplications."""
 
+LATENCY = {"add": 3, "sub": 3, "div": 13, "sqrt": 20, "sin": 50, "cos": 50}
+"""Cycles until a result can be used; those not listed take PRODUCT_LATENCY."""
+PRODUCT_LATENCY = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Ops:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from ramidyn.backend.llvm.cut_order import order_in_cut
 from ramidyn.backend.llvm.cut_values import CutValues
 from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.target import BYTES
@@ -73,7 +74,7 @@ class Emitter:
     def cut(self, cut: Cut, symbol: str) -> str:
         """Return the module of one cut, its function called ``symbol``."""
         lines: list[str] = []
-        order = sines_first(cut.order) if self.lanes > 1 else cut.order
+        order = order_in_cut(cut.order, self.lanes, self.stride)
         values = CutValues(self, cut, order, lines)
         sines: dict[Expr, tuple[str, str]] = {}
         calls: set[str] = set()
@@ -244,30 +245,6 @@ class Emitter:
             texts.append(random(self.lanes, self.dtype))
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
-
-
-SIMPLE = 4
-"""Operations that an angle takes, at most, to come first."""
-
-
-def sines_first(order: list[Expr]) -> list[Expr]:
-    """Return an order that begins with the sines of simple angles.
-
-    Before a call, all values that are needed after it go to the stack. One state, whose
-    sines are taken several at once, gains nothing.
-    """
-    here, first = set(order), dict[Expr, None]()
-    for e in order:
-        if e.op in ("sin", "cos") and e not in first:
-            needed, waiting = [e], [*e.args]
-            while waiting and len(needed) <= SIMPLE:
-                a = waiting.pop()
-                if a in here and a not in first:
-                    needed.append(a)
-                    waiting += a.args
-            if not waiting:
-                first.update(dict.fromkeys(reversed(needed)))
-    return [*first, *(e for e in order if e not in first)]
 
 
 def _single(value: float) -> float:

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from ramidyn.backend.llvm import orders
 from ramidyn.backend.llvm import schedule as scheduling
-from ramidyn.backend.llvm.emit import sines_first
+from ramidyn.backend.llvm.cut_order import filled_waits, order_in_cut, sines_first
 from ramidyn.backend.llvm.frames import Schedule
 from ramidyn.backend.llvm.orders import Operations
 from ramidyn.backend.llvm.schedule import LARGEST, SMALLEST, schedule
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic import functions
+from ramidyn.symbolic.count import LATENCY, PRODUCT_LATENCY
 from ramidyn.symbolic.expr import Condition, Expr, region
 from ramidyn.symbolic.interpreter import MEANING, evaluate
 from ramidyn.symbolic.program import Program
@@ -335,3 +336,45 @@ def test_sines_of_simple_angles_come_first() -> None:
     assert [e.op for e in found].index("sin", 3) > 5, "an angle of many operations"
     place = {e: k for k, e in enumerate(found)}
     assert all(place.get(a, -1) < k for e, k in place.items() for a in e.args)
+
+
+def waits(order: list[Any]) -> int:
+    """Return the cycles in which operations wait that begin one after another."""
+    end: dict[Any, int] = {}
+    now = waited = 0
+    for e in order:
+        begin = max([now, *(end.get(a, 0) for a in e.args)])
+        waited += begin - now
+        end[e] = begin + LATENCY.get(e.op, PRODUCT_LATENCY)
+        now = begin + 1
+    return waited
+
+
+def test_operations_do_not_wait_while_others_could_begin() -> None:
+    def two_chains(x: Any) -> Any:
+        a, b = x[0], x[1]
+        for k in range(40):  # each waits for the one before
+            a = a * x[2] + k
+        for k in range(40):
+            b = b * x[2] - k
+        return a * b
+
+    order = [e for e in trace(two_chains, {"x": 3}).order if e.args]
+    found = filled_waits(order)
+    assert sorted(map(id, found)) == sorted(map(id, order))
+    place = {e: k for k, e in enumerate(found)}
+    assert all(place.get(a, -1) < k for e, k in place.items() for a in e.args)
+    assert waits(found) < 0.7 * waits(order)
+
+
+@pytest.mark.parametrize(("lanes", "register"), [(1, 8), (4, 32)])
+def test_with_few_registers_operations_stay_where_they_are(
+    lanes: int, register: int
+) -> None:
+    def f(x: Any) -> Any:
+        return (x[0] * x[1]) * x[2] * x[0] + (x[1] + x[2]) * x[1]
+
+    order = [e for e in trace(f, {"x": 3}).order if e.args]
+    kept, moved = order_in_cut(order, lanes, register), order_in_cut(order, 8, 64)
+    assert list(map(id, kept)) == list(map(id, order))
+    assert list(map(id, moved)) != list(map(id, order))
