@@ -29,7 +29,7 @@ SHORT = 2000
 
 A call costs the caller some 20 ns for a tile of states. Runge and Kutta's steps that
 call their dynamics take 1.08 times as long as straight lines at a cost of 1,900, and
-1.02 to 1.05 times at 3,700 and more, where they compile in about half the time.
+1.02 to 1.08 times at 3,700 and more, where they compile in about half the time.
 """
 
 
