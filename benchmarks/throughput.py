@@ -173,9 +173,7 @@ def main() -> None:
     )
     print(f"two threads: {result['threads_ratio']:.2f} x (promise: {THREADS})")
     print(f"batch-first / batch-last: {result['layout_ratio']:.2f} (at most {LAYOUT})")
-    print(
-        "forward dynamics    us   of the peak: program  executed   instructions a state"
-    )
+    print("forward dynamics; share of the peak by the program, and executed")
     for name, row in result["robots"].items():
         print(
             f"{name:11} {row['us']:6.3f} us, {row['fraction_of_peak']:.0%}, "
