@@ -16,7 +16,7 @@ import functools
 
 from ramidyn.backend.llvm.build import load_functions
 from ramidyn.backend.llvm.target import Processor, runnable
-from ramidyn.backend.llvm.word_builder import Code, Module, Value
+from ramidyn.backend.llvm.word_builder import Code, Module, Value, const
 from ramidyn.backend.runtime.driver_code import (
     emit_run_steps,
     flush_denormals,
@@ -32,8 +32,17 @@ from ramidyn.backend.runtime.memory_layout import (
     TimeLoop,
     View,
 )
-from ramidyn.backend.runtime.tile_groups import Groups, Ports, emit_fetch, tiles_of
+from ramidyn.backend.runtime.tile_groups import (
+    Groups,
+    Ports,
+    emit_fetch,
+    fetcher,
+    tiles_of,
+)
 from ramidyn.backend.runtime.tiles import Tile, emit_movers
+
+NEAREST = 3
+"""the nearest cache, in LLVM's count"""
 
 
 def scan_driver(dtype: str, lanes: int) -> int:
@@ -54,9 +63,10 @@ def emit(tile: Tile) -> Module:
     module = Module(f"scan_{tile.dtype}_{tile.lanes}")
     emit_movers(module, tile)
     emit_run_steps(module, tile)
-    emit_fetch(module, tile, nearness=3)
+    emit_fetch(module, tile, NEAREST)
+    emit_fetch_beside(module, tile)
     emit_pack_step(module, tile)
-    emit_unpack_some(module)
+    emit_unpack_some(module, tile)
     emit_carry_over(module, tile)
     emit_scan_groups(module, tile)
     emit_scan_all(module, tile)
@@ -131,14 +141,12 @@ def emit_pack_step(module: Module, tile: Tile) -> None:
             with code.when(code.b.not_(is_table), likely=True):
                 call = workspace, turn.value, size, start, *strides, state, batch
                 code.call("pack", *call)
-            with code.when(code.compare(pace, "!=", 0)):
-                following = code.add(start, pace)
-                code.call("fetch_read", following, size, *strides, state, batch)
+            fetch_next(code, tile, "read", (size, start, *strides), pace)
         turn.next = code.add(turn.value, code.mul(size, tile.slot))
     code.leave(0)
 
 
-def emit_unpack_some(module: Module) -> None:
+def emit_unpack_some(module: Module, tile: Tile) -> None:
     """unpack_some(kernel, views, batch, state, workspace, first, end, row).
 
     Write the outputs from ``first`` to ``end`` to a row of their arrays.
@@ -146,20 +154,62 @@ def emit_unpack_some(module: Module) -> None:
     code = module.function("unpack_some", 8, local=True)
     kernel, _, batch, state, workspace, first, end, row = code.arguments
     outputs = Ports(code, Kernel.N_OUTPUTS)
-    with code.fold(outputs.count, code.load(kernel, Kernel.PLACES)) as turn:
+    with code.fold(end, code.load(kernel, Kernel.PLACES)) as turn:
         size, data, *strides = outputs.read(turn.index)
-        from_first = code.compare(turn.index, ">=", first)
-        is_asked = code.b.and_(from_first, code.compare(turn.index, "<", end))
-        with code.when(is_asked):
+        with code.when(code.compare(turn.index, ">=", first)):
             pace = pace_of(code, outputs, turn.index)
             start = code.add(data, code.mul(row, pace))
             call = workspace, turn.value, size, start, *strides, state, batch
             code.call("unpack", *call)
-            with code.when(code.compare(pace, "!=", 0)):
-                following = code.add(start, pace)
-                code.call("fetch_write", following, size, *strides, state, batch)
+            fetch_next(code, tile, "write", (size, start, *strides), pace)
         turn.next = code.add(turn.value, code.mul(size, PLACE))
     code.leave(0)
+
+
+def fetch_next(
+    code: Code, tile: Tile, what: str, row: tuple[Value, ...], pace: Value
+) -> None:
+    """Fetch what the next step reads or writes of an array, if it has a time axis.
+
+    Args:
+        code: of a function whose first arguments are kernel, views, batch and state.
+        tile: the kind of tiles.
+        what: "read" or "write".
+        row: size, data, step and stride of this step's row.
+        pace: bytes from step to step.
+    """
+    size, start, step, stride = row
+    batch, state = code.arguments[2:4]
+    following = code.add(start, pace)
+    is_beside = code.b.and_(
+        code.compare(step, "==", tile.itemsize),
+        code.compare(pace, "==", code.mul(size, tile.itemsize)),
+    )
+    with code.when(is_beside):
+        code.call(f"fetch_{what}_beside", following, pace, stride, state)
+    is_apart = code.b.and_(code.b.not_(is_beside), code.compare(pace, "!=", 0))
+    with code.when(is_apart):
+        code.call(f"fetch_{what}", following, size, step, stride, state, batch)
+
+
+def emit_fetch_beside(module: Module, tile: Tile) -> None:
+    """fetch_*_beside(data, length, stride, first): rows that follow those in use.
+
+    The line in which such a row begins is near already, or ends in it too: so it is
+    the lines of its last byte and of those a whole number of lines before that.
+    """
+    for name, is_write in (("fetch_read_beside", False), ("fetch_write_beside", True)):
+        code = module.function(name, 4, local=True)
+        data, length, stride, first = code.arguments
+        fetch = fetcher(code, is_write, NEAREST)
+        last = code.b.and_(code.add(length, -1), const(LINE - 1))
+        start = code.add(code.add(data, code.mul(first, stride)), last)
+        with code.loop(length, LINE) as offset:
+            at = code.add(start, offset)
+            for _ in range(tile.lanes):
+                fetch(at)
+                at = code.add(at, stride)
+        code.leave(0)
 
 
 def emit_carry_over(module: Module, tile: Tile) -> None:

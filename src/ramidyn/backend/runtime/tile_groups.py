@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, const, ir
@@ -154,33 +154,37 @@ def emit_fetch(module: Module, tile: Tile, nearness: int) -> None:
     ``nearness`` is LLVM's: 3 for the nearest cache, 2 for the second.
     Behind the end of an array that is wasted, and does no harm.
     """
-    pointer = ir.IntType(8).as_pointer()
-    kinds = [pointer, I32, I32, I32]
-    prefetch = module.external("llvm.prefetch.p0", ir.VoidType(), kinds)
-    for name, is_write in (("fetch_read", 0), ("fetch_write", 1)):
+    for name, is_write in (("fetch_read", False), ("fetch_write", True)):
         code = module.function(name, 6, local=True)
         data, size, step, stride, first, _ = code.arguments
-        how = [ir.Constant(I32, k) for k in (is_write, nearness, 1)]
+        fetch = fetcher(code, is_write, nearness)
         start = code.add(data, code.mul(first, stride))
         length = code.mul(size, tile.itemsize)
         with code.when(code.compare(step, "==", tile.itemsize)):
             is_dense = code.compare(stride, "==", length)
             with code.when(is_dense):
                 whole = code.mul(stride, tile.lanes)
-                fetch_rows(code, prefetch, how, start, const(1), stride, whole)
+                fetch_rows(code, fetch, start, const(1), stride, whole)
             rows = code.b.select(is_dense, const(0), const(tile.lanes))
-            fetch_rows(code, prefetch, how, start, rows, stride, length)
+            fetch_rows(code, fetch, start, rows, stride, length)
             code.leave(0)
         with code.when(code.compare(stride, "==", tile.itemsize)):
-            slot = const(tile.slot)
-            fetch_rows(code, prefetch, how, start, size, step, slot)
+            fetch_rows(code, fetch, start, size, step, const(tile.slot))
         code.leave(0)
+
+
+def fetcher(code: Code, is_write: bool, nearness: int) -> Callable[[Value], None]:
+    """Return what fetches the cache line of an address."""
+    pointer = ir.IntType(8).as_pointer()
+    kinds = [pointer, I32, I32, I32]
+    prefetch = code.module.external("llvm.prefetch.p0", ir.VoidType(), kinds)
+    how = [ir.Constant(I32, int(k)) for k in (is_write, nearness, 1)]
+    return lambda at: code.b.call(prefetch, [code.b.inttoptr(at, pointer), *how])
 
 
 def fetch_rows(
     code: Code,
-    prefetch: Value,
-    how: list[Value],
+    fetch: Callable[[Value], None],
     start: Value,
     count: Value,
     apart: Value,
@@ -190,8 +194,7 @@ def fetch_rows(
     with code.loop(count) as k:
         row = code.add(start, code.mul(k, apart))
         with code.loop(code.add(length, LINE - 1), LINE) as offset:
-            place = code.b.inttoptr(code.add(row, offset), ir.IntType(8).as_pointer())
-            code.b.call(prefetch, [place, *how])
+            fetch(code.add(row, offset))
 
 
 def emit_fetch_inputs(module: Module) -> None:
