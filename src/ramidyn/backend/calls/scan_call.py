@@ -22,6 +22,7 @@ from ramidyn.backend.calls.runnable import (
 from ramidyn.backend.runtime.instructions import parallel_moves
 from ramidyn.backend.runtime.memory_layout import (
     IS_TABLE,
+    LINE,
     VIEW_WORDS,
     Kernel,
     TimeLoop,
@@ -181,6 +182,10 @@ class Scanner:
             signature, driven, run, ports, self._libm, scratch
         )
         keepalive = (keepalive, blocks)
+        if len(kernel.cuts) == 1 and not kernel.steps and size == LINE:
+            # Other tiles would save no fetching of code, and with slots as wide their
+            # values and rows leave the nearest cache before the next step.
+            block[Kernel.TILES] = 1
         call = Run(run)
         return Scanned(
             kernel, call, block, (moves, len(moved)), Pace(kernel), keepalive
