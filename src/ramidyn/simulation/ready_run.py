@@ -6,6 +6,7 @@ found once; later runs whose inputs are laid out alike only say where their arra
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -158,10 +159,14 @@ class ReadyRun:
         finals: Mapping[str, Array],
     ) -> None:
         """Run all steps, and write the results into arrays of a user."""
-        lead, written = int(self.batch is not None), list(records.values())
-        cores = tuple((name, shape[lead:]) for name, shape in self.records.items())
-        results = replace(self._scan.signature, outputs=cores)
-        arguments.read_out(results, records, self.batch)
+        written = list(records.values())
+        is_dense = all(a.flags.carray for a in written)
+        pairs = itertools.combinations(written, 2)
+        if not is_dense or any(np.may_share_memory(a, b) for a, b in pairs):
+            lead = int(self.batch is not None)
+            cores = tuple((name, shape[lead:]) for name, shape in self.records.items())
+            results = replace(self._scan.signature, outputs=cores)
+            arguments.read_out(results, records, self.batch)
         # Steps read their inputs when earlier ones have been written.
         apart = list(inputs)
         for k in self._read:

@@ -102,10 +102,12 @@ def warn_of_passed_limits(run: Run, is_examined: bool = True) -> None:
     apart = max(1, min(APART, count // FEW), count // MANY)
     rows = q[:, ::-apart]
     if not is_examined and count > FEW and run.end is not None:
-        rows = np.atleast_2d(run.end.q)[:, None]
-    by_joint = np.ascontiguousarray(np.transpose(rows, (2, 0, 1)))
-    some = np.reshape(by_joint, (q.shape[2], -1))
-    highest, lowest = some.max(axis=1), some.min(axis=1)
+        rows = run.end.q
+    some = np.reshape(np.ascontiguousarray(rows.T), (q.shape[2], -1))
+    highest, lowest = (f.reduce(some, axis=1) for f in (np.maximum, np.minimum))
+    is_inside = (highest <= upper) & (lowest >= lower)
+    if np.count_nonzero(is_inside) == len(is_inside):
+        return
     if np.isnan(highest).any():  # of states that diverged, which are left out
         some = some[:, np.isfinite(some).all(axis=0)]
         highest, lowest = (f(some, axis=1, initial=0.0) for f in (np.max, np.min))
