@@ -189,7 +189,7 @@ def unpack_rows(move: TileMove, column: Value, count: int) -> None:
 
 def square_of(tile: Tile, count: int) -> int:
     """Return the side of the squares that some columns are transposed in."""
-    return count if tile.is_register and count == tile.lanes else tile.square
+    return count if tile.is_register and 2 * count >= tile.lanes else tile.square
 
 
 def pack_slot(move: TileMove, element: Value) -> None:
@@ -244,14 +244,16 @@ def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
 
     First within 128 bits, which no element leaves: two doubles or four floats. If a
     square is wider, its 128-bit units then change places: after the first step, unit j
-    of vector k of each group of rows belongs to column k of the j-th unit.
+    of vector k of each group of rows belongs to column k of the j-th unit. Squares of
+    two units may lie side by side, wider ones are as wide as the rows.
     """
     is_double = isinstance(rows[0].type.element, ir.DoubleType)
     inner = min(len(rows), 2 if is_double else 4)
     groups = [
         transpose_units(code, rows[k : k + inner]) for k in range(0, len(rows), inner)
     ]
-    columns = [part_units(code, [g[k] for g in groups], inner) for k in range(inner)]
+    part = exchange_units if len(groups) == 2 else part_units
+    columns = [part(code, [g[k] for g in groups], inner) for k in range(inner)]
     return [column for unit in zip(*columns, strict=True) for column in unit]
 
 
@@ -274,6 +276,18 @@ def transpose_units(code: Code, rows: Sequence[Value]) -> list[Value]:
     a, b, c, d = rows
     pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in ((0, 4, 1, 5), (2, 6, 3, 7))]
     return [pick(*pair, *x) for pair in pairs for x in ((0, 1, 4, 5), (2, 3, 6, 7))]
+
+
+def exchange_units(code: Code, vectors: Sequence[Value], unit: int) -> list[Value]:
+    """Return two vectors with the even and with the odd units of both, in turns."""
+    (left, right), lanes = vectors, vectors[0].type.count
+
+    def every_other(first: int) -> Value:
+        starts = [x + k for k in range(first, lanes, 2 * unit) for x in (0, lanes)]
+        mask = [k for start in starts for k in range(start, start + unit)]
+        return shuffle(code, left, right, mask)
+
+    return [every_other(0), every_other(unit)]
 
 
 def part_units(code: Code, vectors: Sequence[Value], unit: int) -> list[Value]:
