@@ -90,6 +90,36 @@ def test_a_scan_gives_the_steps_one_by_one_to_the_bit(
         assert getattr(found, name).dtype == array.dtype
 
 
+@pytest.mark.parametrize("layout", ["batch_first", "batch_last"])
+@pytest.mark.parametrize("size", [3, 4, 5, 6, 7, 9, 12, 15])
+@pytest.mark.parametrize(
+    ("dtype", "lanes"),
+    [("float64", 4), ("float64", 8), ("float32", 8), ("float32", 16)],
+)
+def test_rows_of_any_length_are_read_and_written_whole(
+    rng: np.random.Generator, dtype: str, lanes: int, size: int, layout: str
+) -> None:
+    step = ramidyn.kernel(
+        lambda x, u: {"x": x + u, "double": 2.0 * u},
+        {"x": size, "u": size},
+        dtype=dtype,
+        lanes=lanes,
+        layout=layout,
+    )
+    batch, length, every = 2 * lanes + 3, 6, 2
+    run = ramidyn.scan(step, carry=["x"], length=length, per_step=["u"], every=every)
+    numbers = rng.integers(-99, 99, size=(batch, length + 1, size)).astype(dtype)
+    sums, axis = numbers.cumsum(axis=1)[:, 1:], -(layout == "batch_last")
+    x, u = (np.moveaxis(a, 0, axis) for a in (numbers[:, 0], numbers[:, 1:]))
+    memory = np.full((2, batch + 2, length // every, size), np.nan, dtype)
+    states, doubles = (np.moveaxis(a[1:-1], 0, axis) for a in memory)
+    run(x.copy(), u.copy(), out={"x": states, "double": doubles})
+    np.testing.assert_array_equal(memory[0, 1:-1], sums[:, every - 1 :: every])
+    last = 2.0 * numbers[:, every::every]
+    np.testing.assert_array_equal(memory[1, 1:-1], last)
+    assert np.isnan(memory[:, [0, -1]]).all()
+
+
 def test_only_every_kth_step_of_some_outputs_is_recorded(
     rng: np.random.Generator,
 ) -> None:

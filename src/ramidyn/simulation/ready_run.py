@@ -173,6 +173,9 @@ class ReadyRun:
             if any(np.may_share_memory(inputs[k], a) for a in written):
                 apart[k] = array_like(inputs[k])
                 apart[k][...] = inputs[k]
+        if is_dense:
+            self.run(apart, records, finals)
+            return
         dense = {
             n: a if a.flags.carray else np.empty(a.shape, a.dtype)
             for n, a in records.items()

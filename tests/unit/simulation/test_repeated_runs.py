@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import ramidyn
 from ramidyn import Robot
-from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.errors import ArgumentError, ModelError, ShapeError
 
 STEPS, DT = 4, 1e-3
 GIVEN: dict[str, Any] = {"dt": DT, "integrator": "semi_implicit_euler"}
@@ -164,6 +165,16 @@ def test_a_run_may_be_written_into_rows_that_are_apart() -> None:
     found = robot.rollout(q, steps=STEPS, out=big[::2], **GIVEN)
     assert_equal(found, expected)
     np.testing.assert_array_equal(big.q[::2], expected.q)
+
+
+def test_a_run_is_not_written_to_arrays_that_share_memory_or_are_read_only() -> None:
+    robot, q = make(), numbers(0, 5, 3)
+    run = robot.rollout(q, steps=STEPS, **GIVEN)
+    with pytest.raises(ShapeError, match="out 'q' and out 'qd' share memory"):
+        robot.rollout(q, steps=STEPS, out=replace(run, qd=run.q), **GIVEN)
+    run.qd.flags.writeable = False
+    with pytest.raises(ShapeError, match="out 'qd' is read-only"):
+        robot.rollout(q, steps=STEPS, out=run, **GIVEN)
 
 
 def cost_of(q: Any, qd: Any, tau: Any) -> Any:
