@@ -103,8 +103,9 @@ def warn_of_passed_limits(run: Run, is_examined: bool = True) -> None:
     rows = q[:, ::-apart]
     if not is_examined and count > FEW and run.end is not None:
         rows = run.end.q
-    some = np.reshape(np.ascontiguousarray(rows.T), (q.shape[2], -1))
-    highest, lowest = (f.reduce(some, axis=1) for f in (np.maximum, np.minimum))
+    by_joint: Array = np.ascontiguousarray(np.transpose(rows))
+    some: Array = np.reshape(by_joint, (q.shape[2], -1))
+    highest, lowest = some.max(axis=1), some.min(axis=1)
     is_inside = (highest <= upper) & (lowest >= lower)
     if np.count_nonzero(is_inside) == len(is_inside):
         return
