@@ -183,8 +183,8 @@ class Scanner:
         )
         keepalive = (keepalive, blocks)
         if len(kernel.cuts) == 1 and not kernel.steps and size == LINE:
-            # Other tiles would save no fetching of code, and with slots as wide their
-            # values and rows leave the nearest cache before the next step.
+            # A group saves fetching code again. With one cut it saves nothing, and
+            # with such wide slots it fills the nearest cache before the next step.
             block[Kernel.TILES] = 1
         call = Run(run)
         return Scanned(

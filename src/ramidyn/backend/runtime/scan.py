@@ -193,10 +193,11 @@ def fetch_next(
 
 
 def emit_fetch_beside(module: Module, tile: Tile) -> None:
-    """fetch_*_beside(data, length, stride, first): rows that follow those in use.
+    """fetch_*_beside(data, length, stride, first): rows right behind those in use.
 
-    The line in which such a row begins is near already, or ends in it too: so it is
-    the lines of its last byte and of those a whole number of lines before that.
+    The first line of such a row is near already if the row in use ends there; else the
+    row begins with it. So one line is fetched for each 64 bytes, begun ones included:
+    that of the last byte, and those before it in steps of a line.
     """
     for name, is_write in (("fetch_read_beside", False), ("fetch_write_beside", True)):
         code = module.function(name, 4, local=True)
