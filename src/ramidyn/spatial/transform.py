@@ -16,13 +16,11 @@ error (`vectors`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeVar, final
 
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia, symmetric
 from ramidyn.spatial.vector3 import (
     IDENTITY,
-    ONE,
     ZERO,
     ZERO3,
     Mat,
@@ -53,26 +51,6 @@ class Turn:
         self.c: Expr = c
         self.s: Expr = s
 
-    @cached_property
-    def ss(self) -> Expr:
-        """sin²"""  # noqa: D415
-        return self.s * self.s
-
-    @cached_property
-    def cs(self) -> Expr:
-        """cos sin"""  # noqa: D415
-        return self.c * self.s
-
-    @cached_property
-    def sin2(self) -> Expr:
-        """sin 2θ"""  # noqa: D415
-        return self.cs + self.cs
-
-    @cached_property
-    def cos2(self) -> Expr:
-        """cos 2θ"""  # noqa: D415
-        return ONE - (self.ss + self.ss)
-
     def undone(self) -> Turn:
         """Return the turn that undoes this one."""
         return Turn(self.k, self.c, -self.s)
@@ -94,31 +72,34 @@ class Turn:
         return Vec(out)
 
     def symmetric_back(self, A: Mat) -> Mat:
-        """Return Eᵀ A E of a symmetric A: the plane by 2θ, the rest as a vector."""
-        i, j, k = self.i, self.j, self.k
-        difference = A[i][i] - A[j][j]
-        u = self.ss * difference + self.sin2 * A[i][j]
+        """Return Eᵀ A E of a symmetric A: see `general_back`."""
+        i, j, k, c, s = self.i, self.j, self.k, self.c, self.s
+        w = s * (A[i][i] - A[j][j]) + (c + c) * A[i][j]
+        u = s * w
         new = {
             (i, i): A[i][i] - u,
             (j, j): A[j][j] + u,
-            (i, j): self.cos2 * A[i][j] + self.cs * difference,
-            (i, k): self.c * A[i][k] - self.s * A[j][k],
-            (j, k): self.c * A[j][k] + self.s * A[i][k],
+            (i, j): c * w - A[i][j],
+            (i, k): c * A[i][k] - s * A[j][k],
+            (j, k): c * A[j][k] + s * A[i][k],
             (k, k): A[k][k],
         }
         return symmetric(lambda r, c: new[(r, c) if (r, c) in new else (c, r)])
 
     def general_back(self, A: Mat) -> Mat:
-        """Return Eᵀ A E: the antisymmetric part in the plane is left alone."""
+        """Return Eᵀ A E: the plane turns by 2θ, the rest as vectors.
+
+        With w = s (Aᵢᵢ − Aⱼⱼ) + c (Aᵢⱼ + Aⱼᵢ) that needs neither sin 2θ nor cos 2θ: s w
+        goes from Aᵢᵢ to Aⱼⱼ, and c w − Aⱼᵢ replaces Aᵢⱼ.
+        """
         i, j, k, c, s = self.i, self.j, self.k, self.c, self.s
-        difference, total = A[i][i] - A[j][j], A[i][j] + A[j][i]
-        u = self.ss * difference + self.cs * total
-        v = self.cs * difference - self.ss * total
+        w = s * (A[i][i] - A[j][j]) + c * (A[i][j] + A[j][i])
+        u, v = s * w, c * w
         new = {
             (i, i): A[i][i] - u,
             (j, j): A[j][j] + u,
-            (i, j): A[i][j] + v,
-            (j, i): A[j][i] + v,
+            (i, j): v - A[j][i],
+            (j, i): v - A[i][j],
             (i, k): c * A[i][k] - s * A[j][k],
             (j, k): c * A[j][k] + s * A[i][k],
             (k, i): c * A[k][i] - s * A[k][j],

@@ -34,56 +34,56 @@ FILES = {
 
 COUNTS = {
     "talos": {
-        "forward_dynamics": (10603, 11334),
+        "forward_dynamics": (10416, 11062),
         "inverse_dynamics": (4940, 5007),
-        "mass_matrix": (4225, 5739),
+        "mass_matrix": (4104, 5560),
         "inverse_dynamics_derivatives": (36725, 43988),
         "forward_dynamics_derivatives": (113128, 192752),
     },
     "tiago_pro": {
-        "forward_dynamics": (6389, 7617),
+        "forward_dynamics": (6310, 7496),
         "inverse_dynamics": (3204, 3210),
-        "mass_matrix": (2442, 3902),
+        "mass_matrix": (2363, 3815),
         "inverse_dynamics_derivatives": (21127, 25360),
         "forward_dynamics_derivatives": (31758, 52524),
     },
     "panda": {
-        "forward_dynamics": (1253, 1527),
+        "forward_dynamics": (1232, 1506),
         "inverse_dynamics": (663, 667),
-        "mass_matrix": (398, 524),
+        "mass_matrix": (377, 503),
         "inverse_dynamics_derivatives": (4535, 4971),
         "forward_dynamics_derivatives": (7413, 8720),
     },
     "pr2": {
-        "forward_dynamics": (4926, 5515),
+        "forward_dynamics": (4871, 5384),
         "inverse_dynamics": (2631, 2640),
-        "mass_matrix": (1553, 2257),
+        "mass_matrix": (1498, 2166),
         "inverse_dynamics_derivatives": (19080, 22857),
         "forward_dynamics_derivatives": (29841, 51169),
     },
     "baxter": {
-        "forward_dynamics": (2685, 3043),
+        "forward_dynamics": (2641, 2999),
         "inverse_dynamics": (1443, 1451),
-        "mass_matrix": (880, 1006),
+        "mass_matrix": (836, 962),
         "inverse_dynamics_derivatives": (9702, 10414),
         "forward_dynamics_derivatives": (18349, 23155),
     },
     "romeo": {
         "inverse_dynamics": (3582, 3582),
-        "mass_matrix": (3033, 3033),
+        "mass_matrix": (2904, 2904),
         "inverse_dynamics_derivatives": (25751, 25751),
     },
     "romeo_with_rotors": {
-        "forward_dynamics": (8245, 8267),
+        "forward_dynamics": (8085, 8107),
         "inverse_dynamics": (3584, 3606),
-        "mass_matrix": (3033, 3033),
+        "mass_matrix": (2904, 2904),
         "inverse_dynamics_derivatives": (25751, 25751),
         "forward_dynamics_derivatives": (89942, 97949),
     },
     "alex": {
-        "forward_dynamics": (12643, 12754),
+        "forward_dynamics": (12377, 12496),
         "inverse_dynamics": (5441, 5401),
-        "mass_matrix": (6891, 7953),
+        "mass_matrix": (6735, 7797),
         "inverse_dynamics_derivatives": (42461, 47229),
         "forward_dynamics_derivatives": (152765, 211726),
     },
@@ -158,11 +158,11 @@ def geared(name: str) -> Robot:
 
 
 GEARED = {
-    "forward_dynamics": 1261,
+    "forward_dynamics": 1240,
     "inverse_dynamics": 667,
-    "mass_matrix": 524,
+    "mass_matrix": 503,
     "inverse_dynamics_derivatives": 4971,
-    "forward_dynamics_derivatives": 7983,
+    "forward_dynamics_derivatives": 7960,
 }
 
 
