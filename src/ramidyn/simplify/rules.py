@@ -257,11 +257,10 @@ def rewrite(
                 if not is_same:
                     args = tuple([now(a, a) for a in args])
             replacement = None
-            if op in rules:
-                for rule in rules[op]:
-                    replacement = rule(e, args, uses)
-                    if replacement is not None:
-                        break
+            for rule in rules.get(op, ()):
+                replacement = rule(e, args, uses)
+                if replacement is not None:
+                    break
             if replacement is None:
                 if is_same:
                     replacement = intern(e)
