@@ -119,11 +119,11 @@ def chain_products(program: Program) -> Program:
     uses = program.uses()
     ready: dict[Expr, int] = {}
     """when a value is there if operations wait only for their arguments"""
-    latency = LATENCY.get
+    ready_at, latency = ready.__getitem__, LATENCY.get
     order: list[Expr] = []
     gone: set[Expr] = set()
     for e in program.order:
-        latest = max([ready[a] for a in e.args]) if e.args else -PRODUCT_LATENCY
+        latest = max(map(ready_at, e.args)) if e.args else -PRODUCT_LATENCY
         ready[e] = latest + latency(e.op, PRODUCT_LATENCY)
         if e.op in rules.SUMS:
             inner = rules.chain(e, uses, ready, gone)

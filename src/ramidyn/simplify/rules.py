@@ -42,7 +42,8 @@ TINY = 2.0**-1000
 def fold_trigonometry(e: Expr, args: Args, _: Uses) -> Expr | None:
     """sin² x + cos² x → 1;  sin and cos of x + k·π/2 → those of x."""
     if e.op == "add":
-        x, y = _angle_of_square(args[0]), _angle_of_square(args[1])
+        x = _angle_of_square(args[0])
+        y = x and _angle_of_square(args[1])
         if x and y and x[1] is y[1] and x[0] != y[0]:
             return const(1.0)
     elif e.op in ("sin", "cos") and args[0].op in ("add", "sub"):
@@ -257,16 +258,15 @@ def rewrite(
                 if not is_same:
                     args = tuple([now(a, a) for a in args])
             replacement = None
-            if op in rules:
-                for rule in rules[op]:
-                    replacement = rule(e, args, uses)
-                    if replacement is not None:
-                        break
+            for rule in rules.get(op, ()):
+                replacement = rule(e, args, uses)
+                if replacement is not None:
+                    break
             if replacement is None:
                 if is_same:
                     replacement = intern(e)
                 elif len(args) == 2:
-                    replacement = rebuilt_of_two(e, *args)
+                    replacement = rebuilt_of_two(e, args)
                 else:
                     replacement = rebuilt(e, args)
             if replacement is not e:

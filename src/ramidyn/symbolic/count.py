@@ -138,12 +138,14 @@ def _own(program: Program) -> Ops:
 
 def _counted(program: Program) -> Ops:
     n: Counter[str] = Counter()
-    for op, times in Counter([e.op for e in program.order]).items():
+    operations = [e.op for e in program.order]
+    for op, times in Counter(operations).items():
         for kind in ("mul", "add", "fma") if op in FUSED else (FIELD.get(op, op),):
             n[kind] += times
     angles: set[int] = set()
     if n["sin"] or n["cos"]:
-        angles = {id(e.args[0]) for e in program.order if e.op in ("sin", "cos")}
+        found = zip(operations, program.order, strict=True)
+        angles = {id(e.args[0]) for op, e in found if op in ("sin", "cos")}
     for op in ("const", "input", "sin", "cos", "call", "result"):
         del n[op]
     return Ops(sincos=len(angles), **n)

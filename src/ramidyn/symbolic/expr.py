@@ -797,23 +797,29 @@ def rebuilt(e: Expr, args: tuple[Expr, ...]) -> Expr:
     return BUILD[e.op](*args)
 
 
-def rebuilt_of_two(e: Expr, x: Expr, y: Expr) -> Expr:
+def rebuilt_of_two(e: Expr, args: tuple[Expr, Expr]) -> Expr:
     """Return the operation of a node of two arguments on others."""
-    (a, b), op = e.args, e.op
-    if x is y or x.op != a.op or y.op != b.op or op not in KEPT_BY_KINDS:
-        return rebuilt(e, (x, y))
+    op, (x, y) = e.op, args
+    if x is y or op not in KEPT_BY_KINDS:
+        return rebuilt(e, args)
+    if x.op in FOLDING or y.op in FOLDING:
+        a, b = e.args
+        if x.op != a.op or y.op != b.op:
+            return rebuilt(e, args)
     i, j = id(x), id(y)
     key: Key = (op, j, i) if i > j and op in COMMUTATIVE else (op, i, j)
     found = _table.get(key)
     if found is None:
         if op == "sub" and (op, j, i) in _table:
             return sub(x, y)
-        found = _table[key] = Expr(op, (x, y), None, _current.region)
+        found = _table[key] = Expr(op, args, None, _current.region)
     return found
 
 
 KEPT_BY_KINDS = frozenset({"add", "sub", "mul", "div"})
 """operations that fold, or not, by the kinds of their arguments if these differ"""
+FOLDING = frozenset({"const", "neg"})
+"""the kinds of arguments that such operations fold with"""
 
 BUILD: dict[str, Callable[..., Expr]] = {
     "add": add,

@@ -15,7 +15,7 @@ from ramidyn.symbolic.expr import ARITY, CONDITIONS, Call, Condition, Expr
 
 OPCODES = {op: code for code, op in enumerate(sorted(ARITY))}
 OPERATIONS = {code: op for op, code in OPCODES.items()}
-VALUED = ("const", "input", "result")
+VALUED = frozenset({"const", "input", "result"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Program:
         i = 0
         for region, run in groupby([e.region for e in order]):
             runs.append((i, region))
-            i += sum(1 for _ in run)
+            i += len(list(run))
         results = array("I", map(place, self.results))
         return (
             self.name,

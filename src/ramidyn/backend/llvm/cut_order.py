@@ -52,14 +52,15 @@ def filled_waits(order: list[Expr]) -> list[Expr]:
     One begins each cycle: the first one whose arguments are there. A processor does the
     same, but looks ahead by some hundred operations only: less than a limb takes.
     """
-    place = {e: k for k, e in enumerate(order)}
+    place = dict(zip(order, range(len(order)), strict=True)).get
     users: list[list[int]] = [[] for _ in order]
     missing = [0] * len(order)
     for k, e in enumerate(order):
-        made_here = {place[a] for a in e.args if a in place}
-        missing[k] = len(made_here)
-        for a in made_here:
-            users[a].append(k)
+        for a in e.args:
+            made = place(a)
+            if made is not None:
+                users[made].append(k)
+                missing[k] += 1
     begins = [0] * len(order)
     ready = [k for k, count in enumerate(missing) if not count]
     heapify(ready)
@@ -67,8 +68,9 @@ def filled_waits(order: list[Expr]) -> list[Expr]:
     found: list[Expr] = []
     now = 0
     while len(found) < len(order):
-        for k in later.pop(now, ()):
-            heappush(ready, k)
+        if now in later:
+            for k in later.pop(now):
+                heappush(ready, k)
         if ready:
             k = heappop(ready)
             found.append(order[k])

@@ -48,6 +48,8 @@ class CutValues:
         self.numbers: Iterator[int] = itertools.count()
         self.now: int = 0
         """the number of the current operation"""
+        self.block: int = 0
+        """the number of the current block of operations"""
         self._near: dict[Expr, int] = {}
         """the block in which each value was made, read or used last"""
         self._stores: dict[Expr, list[int]] = {}
@@ -58,45 +60,42 @@ class CutValues:
             e: ("%in" if e.op == "input" and slot not in written else "%out", slot)
             for e, slot in cut.loads.items()
         }
-        last = _last_uses(order)
-        self._free: dict[int, int] = {
-            slot: last.get(e, -1) for e, slot in cut.loads.items() if slot in written
-        }
+        over = [(e, slot) for e, slot in cut.loads.items() if slot in written]
+        last = _last_uses(order) if over else {}
+        self._free: dict[int, int] = {slot: last.get(e, -1) for e, slot in over}
         """the operation after which a slot that is read may be written"""
         self._waiting: dict[int, list[tuple[Expr, int]]] = {}
         """what is to be stored after an operation, and where"""
         self._addresses: dict[int, str] = {}
         """of tables that have been read, by their offsets"""
 
-    @property
-    def block(self) -> int:
-        """The number of the current block of operations."""
-        return (self.now + 1) // LEEWAY
-
     def begin(self, k: int) -> None:
         """Begin operation k, and with it perhaps a block."""
         self.now = k
         if k % LEEWAY == LEEWAY - 1:
+            self.block += 1
             self.lines.append(LABEL)
 
     def add(self, e: Expr, name: str) -> None:
         """Take note of a value that has been made, and store it."""
         self.names[e], self._near[e] = name, self.block
-        self._store(e)
+        if e in self._stores:
+            self._store(e)
 
     def operand(self, a: Expr) -> str:
         """Return the name of a value, which is read if it is not near."""
-        if a.op == "const":
+        name, block = self.names.get(a), self.block
+        if name is None and a.op == "const":
             return self.emitter.constant(a.value)
-        is_far = a in self._places and self.block - self._near.get(a, self.block) >= FAR
-        if is_far or a not in self.names:
+        near = self._near.get(a, block)
+        self._near[a] = block
+        if name is None or (block - near >= FAR and a in self._places):
             k = next(self.numbers)
-            self.names[a] = f"%v{k}"
+            name = self.names[a] = f"%v{k}"
             self._load(a, k)
             if a.op == "result":  # passed on
                 self._store(a)
-        self._near[a] = self.block
-        return self.names[a]
+        return name
 
     def store_rest(self) -> None:
         """Store what no operation of the cut makes."""
@@ -105,8 +104,9 @@ class CutValues:
 
     def store_waiting(self) -> None:
         """Store what may be written after the current operation."""
-        for e, slot in self._waiting.pop(self.now, ()):
-            self._write(e, slot)
+        if self.now in self._waiting:
+            for e, slot in self._waiting.pop(self.now):
+                self._write(e, slot)
 
     def _store(self, e: Expr) -> None:
         for slot in self._stores.pop(e, ()):
@@ -159,7 +159,8 @@ def _last_uses(order: Sequence[Expr]) -> dict[Expr, int]:
     """Return the last operation that uses each value."""
     found: dict[Expr, int] = {}
     for k, e in enumerate(order):
-        found.update(dict.fromkeys(e.args, k))
+        for a in e.args:
+            found[a] = k
         if e.op in ("sin", "cos"):
             found.update(dict.fromkeys(terms_of(e.args[0]) or (), k))
     return found

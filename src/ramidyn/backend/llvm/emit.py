@@ -79,13 +79,14 @@ class Emitter:
         sines: dict[Expr, tuple[str, str]] = {}
         calls: set[str] = set()
         most = 2 * self.angles
+        operand, numbers = values.operand, values.numbers
         for k, e in enumerate(order):
             values.begin(k)
             if e.op in ("sin", "cos"):
                 if e.args[0] not in sines:
                     angles = self._together(cut, order[k : k + most], values.names)
                     terms = [
-                        self._terms(a, values.operand, f"%n{k}_{i}", lines)
+                        self._terms(a, operand, f"%n{k}_{i}", lines)
                         for i, a in enumerate(angles)
                     ]
                     if all(y is None for _, y in terms):
@@ -96,8 +97,8 @@ class Emitter:
                     sines.update(zip(angles, pairs, strict=True))
                 values.add(e, sines[e.args[0]][e.op == "cos"])
             else:
-                args = [values.operand(a) for a in e.args]
-                result = f"%v{next(values.numbers)}"
+                args = [operand(a) for a in e.args]
+                result = f"%v{next(numbers)}"
                 lines.extend(self._operation(e.op, args, result, calls))
                 values.add(e, result)
             values.store_waiting()

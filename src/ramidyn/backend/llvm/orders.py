@@ -6,15 +6,16 @@ million of them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence, Set
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.symbolic.expr import Condition, Expr
+from ramidyn.symbolic.expr import CONDITIONS, Condition, Expr
 from ramidyn.symbolic.program import terms_of
 
 Flags = npt.NDArray[np.bool_]
@@ -39,15 +40,15 @@ class Operations:
         self.all: Sequence[Expr] = operations
         n = len(operations)
         rows = [e.args for e in operations]
-        number = dict(zip(operations, range(n), strict=True))
-        used = list(chain.from_iterable(rows))
-        beside = [e for e in dict.fromkeys(used) if e not in number]
-        number.update(zip(beside, range(n, n + len(beside)), strict=True))
-        self.number: dict[Expr, int] = number
-        found = map(number.__getitem__, used)
-        self.used: Numbers = np.fromiter(found, np.int64, len(used))
-        """the arguments of all operations"""
+        number: defaultdict[Expr, int] = defaultdict(count(n).__next__)
+        number.update(zip(operations, range(n), strict=True))
         self.arity: Numbers = np.fromiter(map(len, rows), np.int64, n)
+        found = map(number.__getitem__, chain.from_iterable(rows))
+        self.used: Numbers = np.fromiter(found, np.int64, int(self.arity.sum()))
+        """the arguments of all operations"""
+        number.default_factory = None
+        self.number: dict[Expr, int] = number
+        beside = list(number)[n:]
         self.first: Numbers = np.cumsum(self.arity) - self.arity
         """where the arguments of an operation begin"""
         self.region: Numbers = np.array([e.region for e in operations], np.int64)
@@ -56,10 +57,9 @@ class Operations:
             [*no, *(e.op == "input" for e in beside)], bool
         )
         self._is_made: Flags = np.array([*yes, *(bool(e.args) for e in beside)], bool)
-        sines = [e.op in ("sin", "cos") for e in operations]
-        self._is_sine: Flags = np.array(sines, bool)
-        conditions = [isinstance(e, Condition) for e in operations]
-        self.is_condition: Flags = np.array(conditions, bool)
+        kinds = [e.op for e in operations]
+        self._is_sine: Flags = np.array([k in ("sin", "cos") for k in kinds], bool)
+        self.is_condition: Flags = np.array([k in CONDITIONS for k in kinds], bool)
         self.is_wanted: Flags = np.array([e in wanted for e in operations], bool)
 
     def as_traced(self) -> Numbers:

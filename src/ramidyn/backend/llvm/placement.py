@@ -64,7 +64,7 @@ class Placement:
             self.offsets[v.name] = self.slots
             self.slots += slots_of(v.name, v.size)
         self.results_of: dict[Expr, list[Expr]] = {c: [] for c in self.calls}
-        for e in program.order:
+        for e in program.order if self.calls else ():
             if e.op == "result":
                 self.results_of[e.args[0]].append(e)
         self.kept: list[bool] = [
