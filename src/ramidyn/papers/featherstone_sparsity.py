@@ -322,8 +322,8 @@ def inertia_transforms() -> Section:
         "unknown, and as in CRBA, where lengths, twists and the composite mass are "
         "constants and only the joint's sine and cosine are not.",
         (Table(("", "printed", "all unknown", "as in CRBA", ""), tuple(rows)),),
-        after="With everything unknown, products of sines and cosines are formed for "
-        "every turn, and of mass and length for every shift.",
+        after="With everything unknown, every turn also doubles its cosine, and every "
+        "shift multiplies mass and length.",
     )
 
 

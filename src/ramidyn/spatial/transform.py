@@ -5,7 +5,7 @@ cheaper: a `Turn` about axis k touches a plane, a `Shift` along k two components
 axial screw is both. Denavit-Hartenberg parameters make two screws of a whole
 transform; see Featherstone 2005, §5:
 
-    inertia through a screw    15m + 15a, and 2m + 3a once per angle
+    inertia through a screw    16m + 15a, and 1a once per angle
     vector through a screw     10m + 6a
 
 In a `Transform` from frame p to frame i, ``X @ m`` takes motions from p to i,
