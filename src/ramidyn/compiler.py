@@ -85,14 +85,27 @@ class Stages:
         return self.chosen(self._dtype).simplified
 
     @cached_property
-    def schedule(self) -> Schedule:
-        """Lower to what suits the machine; schedule in cuts and places of values."""
-        from ramidyn.backend.llvm.schedule import schedule  # noqa: PLC0415  not from the cache
+    def lowered(self) -> Program:
+        """Lower to what suits the machine."""
         from ramidyn.simplify.passes import lower  # noqa: PLC0415  not from the cache
 
-        program = self.program
-        with announced(f"scheduling {program.name}"):
-            return schedule(lower(program))
+        return lower(self.program)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Schedule in cuts and places of values."""
+        from ramidyn.backend.llvm.schedule import schedule  # noqa: PLC0415  not from the cache
+
+        with announced(f"scheduling {self.program.name}"):
+            return schedule(self.lowered)
+
+    @cached_property
+    def schedule_of_one(self) -> Schedule:
+        """The same for one state at a time."""
+        from ramidyn.backend.llvm.schedule import schedule_of_one  # noqa: PLC0415  not from the cache
+
+        with announced(f"scheduling {self.program.name}"):
+            return schedule_of_one(self.lowered)
 
     def native(
         self, interface: Interface, target: Target, progress: Progress
@@ -100,7 +113,10 @@ class Stages:
         """Emit LLVM IR and load its code, or load what is on disk; return which."""
         from ramidyn.backend.llvm.build import build  # noqa: PLC0415  loads LLVM
 
-        return build(interface, lambda: self.schedule, target, progress)
+        def scheduled() -> Schedule:
+            return self.schedule_of_one if target.lanes == 1 else self.schedule
+
+        return build(interface, scheduled, target, progress)
 
 
 def program_of(

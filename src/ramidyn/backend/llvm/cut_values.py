@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, final
 
+from ramidyn.backend.llvm.packed_values import PackedValues
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.backend.runtime.memory_layout import is_table
 from ramidyn.symbolic.expr import Expr
@@ -14,6 +15,7 @@ from ramidyn.symbolic.program import terms_of
 if TYPE_CHECKING:
     from ramidyn.backend.llvm.emit import Emitter
     from ramidyn.backend.llvm.frames import Cut
+    from ramidyn.backend.llvm.packs import Lanes
 
 LEEWAY = 32
 """Operations among which LLVM may choose the order; beyond, it keeps ours.
@@ -68,6 +70,9 @@ class CutValues:
         """what is to be stored after an operation, and where"""
         self._addresses: dict[int, str] = {}
         """of tables that have been read, by their offsets"""
+        self._stored: int = 0
+        """operations after which what was waiting has been stored"""
+        self.packed: PackedValues = PackedValues(self, FAR)
 
     def begin(self, k: int) -> None:
         """Begin operation k, and with it perhaps a block."""
@@ -87,6 +92,8 @@ class CutValues:
         name, block = self.names.get(a), self.block
         if name is None and a.op == "const":
             return self.emitter.constant(a.value)
+        if name is None and a in self.packed.lane:
+            name = self.names[a] = self.packed.one(a)
         near = self._near.get(a, block)
         self._near[a] = block
         if name is None or (block - near >= FAR and a in self._places):
@@ -97,16 +104,42 @@ class CutValues:
                 self._store(a)
         return name
 
+    def store_pack(self, lanes: Lanes) -> list[int]:
+        """Store the results of a pack one by one, unless they are to be neighbors.
+
+        Return the first slots of such neighbors, to be stored as vectors.
+        """
+        slots = [self._stores.get(e, []) for e in lanes]
+        places = [list(place) for place in zip(*slots, strict=False)]
+        is_free = all(self._free.keys().isdisjoint(place) for place in places)
+        is_whole = all(len(own) == len(places) for own in slots)
+        if is_whole and is_free and all(map(are_neighbors, places)):
+            for e in lanes:
+                self._stores.pop(e, None)
+            return [place[0] for place in places]
+        for e in lanes:
+            if e in self._stores:
+                self._store(e)
+        return []
+
+    def place_of_neighbors(self, lanes: Lanes) -> tuple[str, int] | None:
+        """Return where values are that lie side by side, if they do."""
+        places = [self._places.get(e, ("", -1)) for e in lanes]
+        pointer, slot = places[0]
+        is_one = slot >= 0 and all(p == pointer for p, _ in places)
+        return places[0] if is_one and are_neighbors([k for _, k in places]) else None
+
     def store_rest(self) -> None:
         """Store what no operation of the cut makes."""
         for e in list(self._stores):
             self._store(e)
 
     def store_waiting(self) -> None:
-        """Store what may be written after the current operation."""
-        if self.now in self._waiting:
-            for e, slot in self._waiting.pop(self.now):
+        """Store what may be written after the operations so far."""
+        for k in range(self._stored, self.now + 1) if self._waiting else ():
+            for e, slot in self._waiting.pop(k, ()):
                 self._write(e, slot)
+        self._stored = self.now + 1
 
     def _store(self, e: Expr) -> None:
         for slot in self._stores.pop(e, ()):
@@ -153,6 +186,11 @@ class CutValues:
                 f"%o{k} = {one}",
                 f"%v{k} = shufflevector {v} %o{k}, {v} poison, {zero}",
             ]
+
+
+def are_neighbors(slots: Sequence[int]) -> bool:
+    """Return whether slots follow one another."""
+    return all(slot == slots[0] + k for k, slot in enumerate(slots))
 
 
 def _last_uses(order: Sequence[Expr]) -> dict[Expr, int]:

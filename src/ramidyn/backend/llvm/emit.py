@@ -17,6 +17,7 @@ from collections.abc import Callable
 from ramidyn.backend.llvm.cut_order import order_in_cut
 from ramidyn.backend.llvm.cut_values import CutValues
 from ramidyn.backend.llvm.frames import Cut
+from ramidyn.backend.llvm.packs import Pack
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.backend.llvm.vector_exp import exponential
 from ramidyn.backend.llvm.vector_math import lanewise, sincos
@@ -80,9 +81,15 @@ class Emitter:
         calls: set[str] = set()
         most = 2 * self.angles
         operand, numbers = values.operand, values.numbers
+        last = {p.operations[-1]: p for p in cut.packs}
+        waiting = {e for p in cut.packs for e in p.operations[:-1]}
         for k, e in enumerate(order):
             values.begin(k)
-            if e.op in ("sin", "cos"):
+            if e in waiting:
+                continue
+            if e in last:
+                self._pack(last[e], values, calls)
+            elif e.op in ("sin", "cos"):
                 if e.args[0] not in sines:
                     angles = self._together(cut, order[k : k + most], values.names)
                     terms = [
@@ -110,6 +117,15 @@ class Emitter:
             f'nounwind {ALIGNED} "prefer-vector-width"="512" {{\n'
             f'  {body}\n  ret void\n}}\n!0 = !{{!"order"}}\n'
         )
+
+    def _pack(self, pack: Pack, values: CutValues, calls: set[str]) -> None:
+        """Write equal operations of one state as one of vectors."""
+        lanes = pack.operations
+        wide = Emitter(len(lanes), self.dtype)
+        args = [values.packed.operand(column) for column in pack.columns]
+        result = f"%v{next(values.numbers)}"
+        values.lines.extend(wide._operation(lanes[0].op, args, result, calls))
+        values.packed.add(lanes, result)
 
     def _operation(
         self, op: str, args: list[str], result: str, calls: set[str]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
+from ramidyn.backend.llvm.packs import Pack
 from ramidyn.backend.runtime.instructions import Instruction, Move, Op, parallel_moves
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
 from ramidyn.symbolic.expr import Expr
@@ -28,6 +29,8 @@ class Cut:
     name: str
     order: list[Expr]
     """operations, arguments first; constants and inputs are not listed"""
+    packs: list[Pack] = field(default_factory=list[Pack])
+    """of neighbors in the order: only for one state"""
     loads: dict[Expr, int] = field(default_factory=dict[Expr, int])
     """values made before this cut: node -> slot"""
     stores: list[tuple[Expr, int]] = field(default_factory=list[tuple[Expr, int]])

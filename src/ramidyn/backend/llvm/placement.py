@@ -13,6 +13,7 @@ from ramidyn.backend.llvm.frames import (
     aligned_slots,
     frame_of,
 )
+from ramidyn.backend.llvm.packs import Lanes
 from ramidyn.backend.llvm.steps import Steps
 from ramidyn.backend.runtime.memory_layout import is_table, slots_of
 from ramidyn.symbolic.expr import Condition, Expr
@@ -265,28 +266,50 @@ class Placement:
 
     def _place_values(self) -> None:
         """Give values that later parts need slots, used again when they die."""
-        free: list[int] = []
-        dying: dict[int, list[int]] = {}
-        made_in, last_used = self.made_in.get, self.last_used.get
+        free: dict[int, list[int]] = {1: []}
+        """first slots of neighbors that nobody uses now, by their number"""
+        dying: dict[int, list[tuple[int, int]]] = {}
         for k, part in enumerate(self.parts):
-            free.extend(dying.pop(k, ()))
-            if isinstance(part, Cut):
-                made = part.order
-            else:
-                made = [] if self.kept[self.number[part]] else self.results_of[part]
-                free.sort(reverse=True)  # neighbors are moved together
-            for e in [e for e in made if last_used(e, k) > k]:
-                until, _ = self.left_until.get(e, (k, 0))
-                if e in self.slot_of or made_in(e) != k or last_used(e, k) <= until:
-                    continue
-                if free:
-                    slot = free.pop()
+            for width, slot in dying.pop(k, ()):
+                free.setdefault(width, []).append(slot)
+            if not isinstance(part, Cut):
+                free[1].sort(reverse=True)  # neighbors are moved together
+            for lanes in self._to_place(k, part):
+                width = len(lanes)
+                if free.get(width):
+                    slot = free[width].pop()
                 else:
                     slot = self.slots
-                    self.slots += 1
-                self.slot_of[e] = slot
+                    self.slots += width
+                self.slot_of.update(zip(lanes, range(slot, slot + width), strict=True))
                 # Free again after the part that uses it last, never within it.
-                dying.setdefault(self.last_used[e] + 1, []).append(slot)
+                last = max(self.last_used[e] for e in lanes)
+                dying.setdefault(last + 1, []).append((width, slot))
+
+    def _to_place(self, k: int, part: Cut | Expr) -> Iterator[Lanes]:
+        """Yield what a part makes for later ones: packs whole, or one by one."""
+        if isinstance(part, Cut):
+            made, packs = part.order, part.packs
+        else:
+            kept = self.kept[self.number[part]]
+            made, packs = ([] if kept else self.results_of[part]), ()
+        wanted = [e for e in made if self._needs_slot(e, k)]
+        pack_of = {e: p.operations for p in packs for e in p.operations}
+        left = set(wanted)
+        for e in wanted:
+            lanes = pack_of.get(e, (e,))
+            if not left.issuperset(lanes):
+                lanes = (e,)
+            if e in left:
+                left.difference_update(lanes)
+                yield lanes
+
+    def _needs_slot(self, e: Expr, k: int) -> bool:
+        """Return whether a later part uses what part k makes, and has no place yet."""
+        last = self.last_used.get(e, k)
+        until, _ = self.left_until.get(e, (k, 0))
+        is_used = last > max(k, until)
+        return is_used and e not in self.slot_of and self.made_in.get(e) == k
 
     def _load_and_store(self, k: int, cut: Cut) -> None:
         """List what a cut reads, and what it writes for others."""

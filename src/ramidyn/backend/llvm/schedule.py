@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ramidyn.backend.llvm.frames import Cut, Schedule
+from ramidyn.backend.llvm.frames import Cut, Schedule, Scheduler
 from ramidyn.backend.llvm.orders import WORTH, Numbers, Operations
+from ramidyn.backend.llvm.packs import Pack, find_packs, side_by_side, whole_packs
 from ramidyn.backend.llvm.placement import Placement
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import Program
@@ -29,14 +30,30 @@ SMALLEST, LARGEST = 800, 2000
 def schedule(program: Program, carried: int = 0) -> Schedule:
     """Return the cuts of a program with all loads and stores.
 
-    So many results, the first ones, are inputs of the next step of a loop.
+    So many results, the first ones, are inputs of the next step of a loop: they take
+    the slots of these inputs where they can.
+    """
+    return _placed(program, [], schedule, carried)
+
+
+def schedule_of_one(program: Program, carried: int = 0) -> Schedule:
+    """Return the schedule for one state: equal operations run side by side."""
+    return _placed(program, find_packs(program.order), schedule_of_one, carried)
+
+
+def _placed(
+    program: Program, packs: list[Pack], scheduler: Scheduler, carried: int
+) -> Schedule:
+    cuts = _between_calls(program, packs) if program.calls else [_cuts(program, packs)]
+    return Placement(cuts, program, scheduler, carried).schedule()
+
+
+def _cuts(program: Program, packs: list[Pack]) -> list[Cut]:
+    """Return the cuts of a program without calls.
 
     Three orders are tried, and the one with the fewest memory accesses is used: that of
-    the trace, each step when it is needed, and depth first. The first results, as many
-    as are ``carried``, are the next inputs: they take their slots where they can.
+    the trace, each step when it is needed, and depth first.
     """
-    if program.calls:
-        return _with_calls(program, carried)
     operations = Operations([e for e in program.order if e.args], set(program.results))
     order = operations.as_traced()
     best = _cut(operations, order)
@@ -52,23 +69,27 @@ def schedule(program: Program, carried: int = 0) -> Schedule:
                 memory += operations.traffic(cuts)
                 if memory < least:
                     best, least = cuts, memory
-    cuts = _as_cuts(best, operations, program)
-    return Placement([cuts], program, schedule, carried).schedule()
+    return _as_cuts(best, operations, program, packs)
 
 
 def _as_cuts(
-    parts: list[Numbers], operations: Operations, program: Program
+    parts: list[Numbers], operations: Operations, program: Program, packs: list[Pack]
 ) -> list[Cut]:
+    if packs:
+        given: list[int] = np.concatenate(parts).tolist()
+        packed = side_by_side([operations.all[k] for k in given], packs)
+        number = operations.number
+        parts = _cut(operations, np.array([number[e] for e in packed], np.int64))
     cuts: list[Cut] = []
     for part in parts:
         order: list[Expr] = [operations.all[k] for k in part.tolist()]
         name = program.regions[order[0].region] if order else "start"
-        cuts.append(Cut(name, order))
+        cuts.append(Cut(name, order, whole_packs(order, packs)))
     return cuts
 
 
-def _with_calls(program: Program, carried: int) -> Schedule:
-    """Return the schedule of a program that calls others.
+def _between_calls(program: Program, packs: list[Pack]) -> list[list[Cut]]:
+    """Return the cuts before each call of a program, and those after the last one.
 
     What a call needs is done before it, and nothing else.
     """
@@ -90,11 +111,12 @@ def _with_calls(program: Program, carried: int) -> Schedule:
         wanted.update(
             a for e in segment for a in e.args if needed_by.get(a, len(calls)) != k
         )
-    cuts = [_nearest(Operations(s, wanted), program) if s else [] for s in segments]
-    return Placement(cuts, program, schedule, carried).schedule()
+    return [
+        _nearest(Operations(s, wanted), program, packs) if s else [] for s in segments
+    ]
 
 
-def _nearest(operations: Operations, program: Program) -> list[Cut]:
+def _nearest(operations: Operations, program: Program, packs: list[Pack]) -> list[Cut]:
     """Return the cuts of the order in which the fewest values go through memory."""
     best = operations.as_traced()
     if len(best) > LARGEST:
@@ -103,7 +125,7 @@ def _nearest(operations: Operations, program: Program) -> list[Cut]:
             far = operations.far(order)[0]
             if far < least:
                 least, best = far, order
-    return _as_cuts(_cut(operations, best), operations, program)
+    return _as_cuts(_cut(operations, best), operations, program, packs)
 
 
 def _cut(operations: Operations, order: Numbers) -> list[Numbers]:

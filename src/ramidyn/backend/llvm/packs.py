@@ -1,0 +1,240 @@
+"""Packs: equal operations of one state, which run side by side in a vector.
+
+Limbs that are built alike take the same operations on other numbers. Two operations
+have one shape if they are alike with all that they are computed from, down to inputs
+and constants, whose values do not matter. Operations of one shape never need each
+other, so whatever is packed, there is an order.
+
+Packs are found from the results down: the arguments of a pack, place by place, are the
+next ones. So the lanes of all packs of a limb agree, and few values change lanes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from typing import final
+
+from ramidyn.symbolic.expr import Expr
+
+Lanes = tuple[Expr, ...]
+"""values side by side"""
+WIDEST = 4
+PACKED = frozenset({"add", "sub", "mul", "div", "fma", "fms", "fnma", "neg", "sqrt"})
+COMMUTATIVE = frozenset({"add", "mul", "fma", "fms", "fnma"})
+"""operations whose first two arguments can be exchanged"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Pack:
+    """Equal operations, and their arguments, place by place."""
+
+    operations: Lanes
+    columns: tuple[Lanes, ...]
+
+
+def find_packs(order: Sequence[Expr]) -> list[Pack]:
+    """Return packs that save instructions; each operation is in one at most."""
+    return _worthwhile(PackSearch(order).packs(), order)
+
+
+@final
+class PackSearch:
+    """The search for packs from the results down."""
+
+    def __init__(self, order: Sequence[Expr]) -> None:
+        self.order = order
+        self.place: dict[Expr, int] = dict(zip(order, range(len(order)), strict=True))
+        self.shape: dict[Expr, int] = shapes(order)
+        self.alike: dict[int, list[Expr]] = {}
+        """operations by their shapes"""
+        for e in order:
+            if e.op in PACKED:
+                self.alike.setdefault(self.shape[e], []).append(e)
+        self.lane: dict[Expr, tuple[Lanes, int]] = {}
+        """of what is side by side: with what, and where"""
+
+    def packs(self) -> list[Pack]:
+        """Return all packs."""
+        found: list[Pack] = []
+        for e in reversed(self.order):
+            if e.op not in PACKED or e in self.lane:
+                continue
+            alike = self.alike[self.shape[e]]
+            if len(alike) > 1:
+                alike[:] = free = [a for a in alike if a not in self.lane]
+                if len(free) > 1:
+                    found += self._packs_of(tuple(free[-_width(len(free)) :]))
+        return found
+
+    def _packs_of(self, results: Lanes) -> list[Pack]:
+        """Return a pack, the packs of its arguments, and so on."""
+        found: list[Pack] = []
+        waiting = [self._in_lanes_of_arguments(results)]
+        while waiting:
+            lanes = waiting.pop()
+            is_new = not any(e in self.lane for e in lanes)
+            if not is_new or len(set(lanes)) < len(lanes):
+                continue
+            pack = Pack(lanes, self._columns(lanes))
+            self.lane |= {e: (lanes, k) for k, e in enumerate(lanes)}
+            if lanes[0].op in PACKED:
+                found.append(pack)
+            waiting += [c for c in pack.columns if c[0].args]
+        return found
+
+    def _columns(self, lanes: Lanes) -> tuple[Lanes, ...]:
+        """Return the arguments place by place, equal shapes side by side."""
+        rows: list[list[Expr]] = []
+        for e in lanes:
+            args = list(e.args)
+            if e.op in COMMUTATIVE:
+                args[:2] = sorted(args[:2], key=self._key)
+            rows.append(args)
+        return tuple(zip(*rows, strict=True))
+
+    def _key(self, e: Expr) -> tuple[int, int]:
+        return self.shape[e], self.place[e]
+
+    def _in_lanes_of_arguments(self, results: Lanes) -> Lanes:
+        """Return results in the order of their arguments, if these are side by side."""
+        for column in self._columns(results):
+            known = [self.lane[a] for a in column if a in self.lane]
+            if len(known) == len(results) and len({lanes for lanes, _ in known}) == 1:
+                order = sorted(range(len(results)), key=lambda k: known[k][1])
+                return tuple(results[k] for k in order)
+        return results
+
+
+def _width(count: int) -> int:
+    """Return how many of some equal operations make a pack."""
+    if count <= WIDEST:
+        return count
+    return next((w for w in (4, 3, 2) if count % w == 0), WIDEST)
+
+
+def shapes(order: Sequence[Expr]) -> dict[Expr, int]:
+    """Return a number for each node, equal ones for equal shapes."""
+    shape: dict[Expr, int] = {}
+    numbers: dict[object, int] = {}
+    for e in order:
+        inner = [shape[a] for a in e.args]
+        if e.op in COMMUTATIVE and inner[0] > inner[1]:
+            inner[:2] = inner[1::-1]
+        what = e.value if e.op in ("result", "call") else None
+        shape[e] = numbers.setdefault((e.op, what, *inner), len(numbers))
+    return shape
+
+
+ROUNDS = 3
+
+
+def _worthwhile(packs: list[Pack], order: Sequence[Expr]) -> list[Pack]:
+    """Return the packs without which there would be more instructions.
+
+    What is dropped changes what others take, so this is done a few times.
+    """
+    easy = {c for p in packs for c in p.columns if _is_easy(c)}
+    for _ in range(ROUNDS):
+        before = len(packs)
+        packs = PackCosts(packs, order, easy).worthwhile()
+        if len(packs) == before:
+            break
+    return packs
+
+
+def _is_easy(column: Lanes) -> bool:
+    """Return whether values are all the same one, or constants."""
+    first = column[0]
+    if first.op == "const":
+        return all(a.op == "const" for a in column)
+    return column[1] is first and all(a is first for a in column)
+
+
+@final
+class PackCosts:
+    """What packs save, and what they take besides."""
+
+    def __init__(
+        self, packs: list[Pack], order: Sequence[Expr], easy: Set[Lanes]
+    ) -> None:
+        self.packs, self.easy = packs, easy
+        self.pack_of: dict[Expr, Pack] = {e: p for p in packs for e in p.operations}
+        self.needed: Counter[Lanes] = Counter([c for p in packs for c in p.columns])
+        """how often values are needed side by side"""
+        made = {p.operations for p in packs}
+        self.gathered: set[Lanes] = {*self.needed} - made - easy
+        """those that are brought together one by one"""
+        self.alone: set[Expr] = {a for c in self.gathered for a in c}
+        """values that are needed one by one"""
+        for e in order:
+            if e not in self.pack_of:
+                self.alone.update(e.args)
+
+    def worthwhile(self) -> list[Pack]:
+        """Return the packs that save instructions."""
+        return [p for p in self.packs if self._saved(p) > 0]
+
+    def _saved(self, pack: Pack) -> float:
+        """Return how many more instructions there are without a pack, others kept.
+
+        Then packs that use its results gather them, and its arguments come apart.
+        """
+        lanes, alone = pack.operations, self.alone
+        saved: float = (len(lanes) - 1) * (2 if self.needed[lanes] else 1)
+        for e in lanes[1:]:
+            saved -= e in alone
+        for column in pack.columns:
+            if column in self.easy:
+                continue
+            if column in self.gathered:
+                cost = -self._gathering(column)
+            else:
+                cost = len([a for a in column[1:] if a not in alone])
+            saved += cost / self.needed[column]
+        return saved
+
+    def _gathering(self, column: Lanes) -> int:
+        """Return how many instructions bring values together."""
+        packs = {self.pack_of.get(a) for a in column}
+        is_permuted = len(packs) == 1 and None not in packs
+        return 1 if is_permuted else len(column) - 1
+
+
+def side_by_side(order: Iterable[Expr], packs: Iterable[Pack]) -> list[Expr]:
+    """Return an order in which the operations of each pack are neighbors.
+
+    What a pack needs comes just before it, so limbs that are alike go side by side.
+    """
+    given = list(order)
+    left = set(given)
+    here = [p.operations for p in packs if left.issuperset(p.operations)]
+    pack_of = {e: lanes for lanes in here for e in lanes}
+    found: list[Expr] = []
+    for e in given:
+        stack = [e] if e in left else []
+        while stack:
+            lanes = pack_of.get(stack[-1], (stack[-1],))
+            missing = [a for x in lanes for a in x.args if a in left]
+            if stack[-1] not in left:
+                stack.pop()
+            elif missing:
+                stack += reversed(missing)
+            else:
+                found += lanes
+                left.difference_update(lanes)
+    return found
+
+
+def whole_packs(order: Sequence[Expr], packs: Iterable[Pack]) -> list[Pack]:
+    """Return the packs whose operations are neighbors in an order."""
+    place = dict(zip(order, range(len(order)), strict=True))
+    found: list[Pack] = []
+    for p in packs:
+        places = [place.get(e, -1) for e in p.operations]
+        first = places[0]
+        if first >= 0 and places == list(range(first, first + len(places))):
+            found.append(p)
+    return found
