@@ -387,6 +387,19 @@ class Recipe:
     def program(self) -> Program:
         return trace(lambda *a: self.run(SYMBOLS, *a), self.inputs, name="random")
 
+    def repeated(self, count: int) -> Program:
+        """Return a program that does this for several sets of inputs, one by one."""
+        inputs = {f"{n}_{k}": s for k in range(count) for n, s in self.inputs.items()}
+
+        def body(*arrays: Any) -> dict[str, Any]:
+            found: dict[str, Any] = {}
+            for k in range(count):
+                own = arrays[k * len(self.inputs) : (k + 1) * len(self.inputs)]
+                found |= {f"{n}_{k}": y for n, y in self.run(SYMBOLS, *own).items()}
+            return found
+
+        return trace(body, inputs, name="repeated")
+
     def numbers(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs of one state, by plain NumPy."""
         arrays = [np.asarray(values[name], dtype=np.float64) for name in self.inputs]

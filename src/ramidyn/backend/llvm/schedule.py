@@ -76,7 +76,9 @@ def _as_cuts(
     parts: list[Numbers], operations: Operations, program: Program, packs: list[Pack]
 ) -> list[Cut]:
     if packs:
-        given: list[int] = np.concatenate(parts).tolist()
+        # What a condition needs comes before those that ask for it.
+        conditions = np.flatnonzero(operations.is_condition)
+        given: list[int] = np.concatenate([*parts, conditions]).tolist()
         packed = side_by_side([operations.all[k] for k in given], packs)
         number = operations.number
         parts = _cut(operations, np.array([number[e] for e in packed], np.int64))

@@ -15,7 +15,12 @@ from ramidyn.backend.llvm import schedule as scheduling
 from ramidyn.backend.llvm.cut_order import filled_waits, order_in_cut, sines_first
 from ramidyn.backend.llvm.frames import Schedule
 from ramidyn.backend.llvm.orders import Operations
-from ramidyn.backend.llvm.schedule import LARGEST, SMALLEST, schedule
+from ramidyn.backend.llvm.schedule import (
+    LARGEST,
+    SMALLEST,
+    schedule,
+    schedule_of_one,
+)
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic import functions
 from ramidyn.symbolic.count import LATENCY, PRODUCT_LATENCY
@@ -86,6 +91,21 @@ def test_a_schedule_computes_the_program(recipe: Recipe, seed: int, tiny: bool) 
             patch.setattr(scheduling, "SMALLEST", 3)
             patch.setattr(scheduling, "LARGEST", 9)
         plan = schedule(program)
+    assert_same(run(plan, program, values), evaluate(program, values))
+
+
+@settings(max_examples=100, deadline=None)
+@given(recipe=recipes(), seed=st.integers(0, 1000), count=st.integers(1, 4))
+def test_a_schedule_for_one_state_computes_the_program(
+    recipe: Recipe, seed: int, count: int
+) -> None:
+    program = lower(simplify(recipe.repeated(count)))
+    shapes = {v.name: v.shape for v in program.inputs}
+    values = values_for(shapes, np.random.default_rng(seed))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scheduling, "SMALLEST", 3)
+        patch.setattr(scheduling, "LARGEST", 9)
+        plan = schedule_of_one(program)
     assert_same(run(plan, program, values), evaluate(program, values))
 
 

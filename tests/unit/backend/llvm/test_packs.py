@@ -1,0 +1,135 @@
+"""Packs: equal operations of one state, found and kept together."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from operator import is_
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ramidyn
+from ramidyn.backend.llvm import schedule as scheduling
+from ramidyn.backend.llvm.packs import PACKED, find_packs, shapes, side_by_side
+from ramidyn.backend.llvm.schedule import schedule_of_one
+from ramidyn.compiler import program_of
+from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
+from support.programs import Recipe, recipes
+
+
+def limb(x: Any, length: float) -> Any:
+    """Return what takes some twenty operations; constants differ by length."""
+    s, c = np.sin(x[0]), np.cos(x[0])
+    for k in range(1, len(x)):
+        s, c = s * x[k] + length * c, c * x[k] - 3.0 * length * s
+    return s / (2.5 + c * c)
+
+
+def limbs(count: int) -> Program:
+    """Return a program of equal limbs, and of what only the first one has."""
+
+    def body(q: Any) -> Any:
+        ends = [limb(q[4 * k : 4 * k + 4], 0.55 + 0.1 * k) for k in range(count)]
+        return np.array([*ends, ends[0] + q[1]])
+
+    return lower(simplify(trace(body, {"q": (4 * count,)}, "limbs")))
+
+
+def packed_fraction(program: Program) -> float:
+    """Return the part of the operations that are in packs."""
+    operations = [e for e in program.order if e.op in PACKED]
+    packs = find_packs(program.order)
+    return sum(len(p.operations) for p in packs) / len(operations)
+
+
+@pytest.mark.parametrize(("count", "width"), [(2, 2), (3, 3), (4, 4), (6, 3), (8, 4)])
+def test_equal_limbs_are_packed_whole(count: int, width: int) -> None:
+    program = limbs(count)
+    packs = find_packs(program.order)
+    assert {len(p.operations) for p in packs} == {width}
+    assert packed_fraction(program) > 0.85
+
+
+def test_a_single_limb_has_nothing_to_pack() -> None:
+    assert find_packs(limbs(1).order) == []
+
+
+def test_lanes_agree_from_the_results_to_the_inputs() -> None:
+    """The arguments of packs are packs, or single values: none change lanes."""
+    packs = find_packs(limbs(4).order)
+    lane = {e: k for p in packs for k, e in enumerate(p.operations)}
+    for p in packs:
+        for column in p.columns:
+            if all(e in lane for e in column):
+                assert [lane[e] for e in column] == list(range(len(column)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(recipe=recipes(), count=st.integers(2, 5))
+def test_packs_are_of_equal_operations_that_do_not_need_each_other(
+    recipe: Recipe, count: int
+) -> None:
+    program = lower(simplify(recipe.repeated(count)))
+    operations = [e for e in program.order if e.args]
+    packs = find_packs(program.order)
+    shape = shapes(program.order)
+    members = [e for p in packs for e in p.operations]
+    assert len(set(members)) == len(members)
+    order = side_by_side(operations, packs)
+    place = {e: k for k, e in enumerate(order)}
+    assert place.keys() == set(operations)
+    assert len(order) == len(operations)
+    assert all(place[a] < place[e] for e in order for a in e.args if a.args)
+    for p in packs:
+        assert len({shape[e] for e in p.operations}) == 1
+        assert all(place[b] == place[a] + 1 for a, b in pairwise(p.operations))
+        for e, *args in zip(p.operations, *p.columns, strict=True):
+            assert sorted(map(id, args)) == sorted(map(id, e.args))
+            assert e.op not in ("sub", "div") or all(map(is_, args, e.args))
+
+
+@settings(max_examples=100, deadline=None)
+@given(recipe=recipes(), count=st.integers(2, 4), tiny=st.booleans())
+def test_a_cut_has_only_packs_that_are_whole(
+    recipe: Recipe, count: int, tiny: bool
+) -> None:
+    program = lower(simplify(recipe.repeated(count)))
+    with pytest.MonkeyPatch.context() as patch:
+        if tiny:
+            patch.setattr(scheduling, "SMALLEST", 3)
+            patch.setattr(scheduling, "LARGEST", 9)
+        plan = schedule_of_one(program)
+    for cut in plan.cuts:
+        place = {e: k for k, e in enumerate(cut.order)}
+        for p in cut.packs:
+            assert all(place[b] == place[a] + 1 for a, b in pairwise(p.operations))
+
+
+def test_values_of_packs_that_go_to_other_cuts_are_neighbors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scheduling, "SMALLEST", 10)
+    monkeypatch.setattr(scheduling, "LARGEST", 20)
+    program = limbs(4)
+    plan = schedule_of_one(program)
+    found = 0
+    for cut in plan.cuts[:-1]:
+        slots = dict(cut.stores)
+        for p in cut.packs:
+            own = [slots[e] for e in p.operations if e in slots]
+            if own and p.operations[0] not in program.results:
+                assert own == list(range(own[0], own[0] + len(p.operations)))
+                found += 1
+    assert found > 2
+
+
+@pytest.mark.parametrize("quantity", ["forward_dynamics", "mass_matrix"])
+def test_most_operations_of_a_humanoid_are_in_packs(quantity: str) -> None:
+    robot = ramidyn.robots.humanoid30("plain")
+    program = lower(simplify(program_of(getattr(ramidyn, quantity), robot)))
+    assert packed_fraction(program) > 0.6
