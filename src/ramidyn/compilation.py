@@ -168,10 +168,9 @@ class Compilation:
         """The program after the simplifications."""
         return self.stages.program
 
-    @property
-    def schedule(self) -> Schedule:
-        """The lowered program in cuts, and the places of its values."""
-        return self.stages.schedule
+    def schedule(self, lanes: int) -> Schedule:
+        """Return the lowered program in cuts, and the places of its values."""
+        return self.stages.schedule(lanes)
 
     @property
     def interface(self) -> Interface:

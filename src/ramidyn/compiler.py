@@ -9,7 +9,7 @@ What is remembered on disk needs no stage at all: stages are imported when they 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, final
 
 import numpy.typing as npt
@@ -74,6 +74,7 @@ class Stages:
     ) -> None:
         self._choose, self._dtype = choose, dtype
         self._chosen: dict[str, Candidate] = {} if first is None else {dtype: first}
+        self._schedules: dict[bool, Schedule] = {}
 
     def chosen(self, dtype: str) -> Candidate:
         """Trace the program for a dtype: all its candidates, of which one is chosen."""
@@ -91,21 +92,16 @@ class Stages:
 
         return lower(self.program)
 
-    @cached_property
-    def schedule(self) -> Schedule:
-        """Schedule in cuts and places of values."""
-        from ramidyn.backend.llvm.schedule import schedule  # noqa: PLC0415  not from the cache
+    def schedule(self, lanes: int) -> Schedule:
+        """Schedule in cuts and places of values: for one state, or for batches."""
+        from ramidyn.backend.llvm.schedule import schedule, schedule_of_one  # noqa: PLC0415  not from the cache
 
-        with announced(f"scheduling {self.program.name}"):
-            return schedule(self.lowered)
-
-    @cached_property
-    def schedule_of_one(self) -> Schedule:
-        """The same for one state at a time."""
-        from ramidyn.backend.llvm.schedule import schedule_of_one  # noqa: PLC0415  not from the cache
-
-        with announced(f"scheduling {self.program.name}"):
-            return schedule_of_one(self.lowered)
+        is_one = lanes == 1
+        if is_one not in self._schedules:
+            with announced(f"scheduling {self.program.name}"):
+                make = schedule_of_one if is_one else schedule
+                self._schedules[is_one] = make(self.lowered)
+        return self._schedules[is_one]
 
     def native(
         self, interface: Interface, target: Target, progress: Progress
@@ -113,9 +109,7 @@ class Stages:
         """Emit LLVM IR and load its code, or load what is on disk; return which."""
         from ramidyn.backend.llvm.build import build  # noqa: PLC0415  loads LLVM
 
-        def scheduled() -> Schedule:
-            return self.schedule_of_one if target.lanes == 1 else self.schedule
-
+        scheduled = partial(self.schedule, target.lanes)
         return build(interface, scheduled, target, progress)
 
 

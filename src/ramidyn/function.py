@@ -144,16 +144,16 @@ class Function(Vectorcall):
         """The LLVM IR of the batch kernel, all parts."""
         from ramidyn.backend.llvm.build import ir_text  # noqa: PLC0415  loads LLVM
 
-        c = self._compilation
-        return ir_text(c.schedule, c.target("batch"))
+        target = self._compilation.target("batch")
+        return ir_text(self._compilation.schedule(target.lanes), target)
 
     @property
     def assembly(self) -> str:
         """The machine code of the batch kernel as text, all parts."""
         from ramidyn.backend.llvm.build import assembly_text  # noqa: PLC0415  loads LLVM
 
-        c = self._compilation
-        return assembly_text(c.schedule, c.target("batch"))
+        target = self._compilation.target("batch")
+        return assembly_text(self._compilation.schedule(target.lanes), target)
 
     @property
     def compile_seconds(self) -> float:

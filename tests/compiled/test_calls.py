@@ -239,7 +239,7 @@ def test_results_are_found_wherever_they_are_needed(
 def test_results_are_not_moved_between_calls_of_one_program() -> None:
     robot = ramidyn.robots.humanoid30("plain")
     step = TracedStep(robot, StepOptions("rk4", "none", 0.0)).compiled()
-    steps = compilation_of(step).schedule.steps
+    steps = compilation_of(step).schedule(8).steps
     assert [s.op for s in steps] == [Op.RUN] * 2 + [Op.MOVE] + [Op.RUN] * 6
     (move,) = (s.moves for s in steps if s.op == Op.MOVE)
     assert len(move) == robot.nv  # tau: q and qd are read where they are

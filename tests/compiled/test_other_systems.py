@@ -72,7 +72,7 @@ def loaded_code(processor: Processor) -> dict[str, str]:
     found = {"entry": str(entry_code.emit().llvm)}
     for lanes in (1, processor.lanes("float64")):
         target = Target(processor, lanes, "float64")
-        for k, write in enumerate(sources(compilation.schedule, target)):
+        for k, write in enumerate(sources(compilation.schedule(target.lanes), target)):
             found[f"cut{k} of {lanes}"] = write()
         driver = driver_code.emit(Tile("float64", lanes), processor)
         found[f"driver of {lanes}"] = str(driver.llvm)

@@ -61,17 +61,20 @@ class Arrays:
 
 
 def library_objects(
-    schedule: Schedule,
+    schedule_for: Callable[[int], Schedule],
     arrays: Arrays,
     name: str,
     processor: Processor,
     dtype: str,
     layout: str,
 ) -> list[bytes]:
-    """Return the object files of a library: for one state, and for batches."""
+    """Return the object files of a library: for one state, and for batches.
+
+    The schedule of a program is for so many states side by side.
+    """
     objects: list[bytes] = []
     for symbol, lanes in ((name, 1), (f"{name}_batch", processor.lanes(dtype))):
-        target = Target(processor, lanes, dtype)
+        target, schedule = Target(processor, lanes, dtype), schedule_for(lanes)
         seal = "_single" if lanes == 1 else "_batch"
         cuts = [partial(_hidden, write) for write in sources(schedule, target, seal)]
         objects += compile_objects(cuts, processor)
