@@ -122,9 +122,10 @@ class Emitter:
         """Write equal operations of one state as one of vectors."""
         lanes = pack.operations
         wide = Emitter(len(lanes), self.dtype)
-        args = [values.packed.operand(column) for column in pack.columns]
+        arguments = zip(pack.columns, pack.flips, strict=True)
+        args = [values.packed.operand(column, flips) for column, flips in arguments]
         result = f"%v{next(values.numbers)}"
-        values.lines.extend(wide._operation(lanes[0].op, args, result, calls))
+        values.lines.extend(wide._operation(pack.op, args, result, calls))
         values.packed.add(lanes, result)
 
     def _operation(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from ramidyn.backend.llvm.packs import Lanes
+from ramidyn.backend.llvm.packs import Flips, Lanes
+from ramidyn.backend.llvm.target import BYTES
 from ramidyn.symbolic.expr import Expr
 
 if TYPE_CHECKING:
@@ -40,8 +41,21 @@ class PackedValues:
                 f"store {self._type(lanes)} {name}, ptr %p{k}, align {scalar}",
             ]
 
-    def operand(self, lanes: Lanes) -> str:
-        """Return the name of a vector of values."""
+    def operand(self, lanes: Lanes, flips: Flips = ()) -> str:
+        """Return the name of a vector of values, signs of some lanes changed."""
+        if not flips:
+            return self._vector(lanes)
+        if all(e.op == "const" for e in lanes):
+            pairs = zip(lanes, flips, strict=True)
+            return self._numbers([-e.value if flip else e.value for e, flip in pairs])
+        size = 8 * BYTES[self._values.emitter.dtype]
+        kind, bits = self._type(lanes), f"<{len(lanes)} x i{size}>"
+        signs = ", ".join(f"i{size} {flip << size - 1}" for flip in flips)
+        one = self._let(f"bitcast {kind} {self._vector(lanes)} to {bits}")
+        other = self._let(f"xor {bits} {one}, <{signs}>")
+        return self._let(f"bitcast {bits} {other} to {kind}")
+
+    def _vector(self, lanes: Lanes) -> str:
         block = self._values.block
         name, near = self._names.get(lanes), self._near.get(lanes, block)
         self._near[lanes] = block
@@ -69,6 +83,10 @@ class PackedValues:
         self._values.lines.append(f"{name} = {code}")
         return name
 
+    def _numbers(self, values: list[float]) -> str:
+        of = self._values.emitter
+        return f"<{', '.join(f'{of.scalar} {of.constant(x)}' for x in values)}>"
+
     def _read(self, lanes: Lanes) -> str | None:
         """Return values that lie side by side in the workspace."""
         place = self._values.place_of_neighbors(lanes)
@@ -83,8 +101,7 @@ class PackedValues:
         of, first = self._values, lanes[0]
         kind, scalar = self._type(lanes), of.emitter.scalar
         if all(e.op == "const" for e in lanes):
-            numbers = (f"{scalar} {of.emitter.constant(e.value)}" for e in lanes)
-            return f"<{', '.join(numbers)}>"
+            return self._numbers([e.value for e in lanes])
         if all(e is first for e in lanes):
             one = f"insertelement {kind} poison, {scalar} {of.operand(first)}, i32 0"
             zeros = f"<{len(lanes)} x i32> zeroinitializer"

@@ -5,6 +5,9 @@ have one shape if they are alike with all that they are computed from, down to i
 and constants, whose values do not matter. Operations of one shape never need each
 other, so whatever is packed, there is an order.
 
+Limbs that mirror each other differ in signs: a sum and a difference have one shape too.
+Signs that differ from lane to lane go to constants, or take an instruction.
+
 Packs are found from the results down: the arguments of a pack, place by place, are the
 next ones. So the lanes of all packs of a limb agree, and few values change lanes.
 """
@@ -20,10 +23,14 @@ from ramidyn.symbolic.expr import Expr
 
 Lanes = tuple[Expr, ...]
 """values side by side"""
+Flips = tuple[bool, ...]
+"""the lanes whose signs are changed; empty if none are"""
 WIDEST = 4
 PACKED = frozenset({"add", "sub", "mul", "div", "fma", "fms", "fnma", "neg", "sqrt"})
-COMMUTATIVE = frozenset({"add", "mul", "fma", "fms", "fnma"})
-"""operations whose first two arguments can be exchanged"""
+EXCHANGED = frozenset({"add", "sub", "mul", "fma", "fms", "fnma"})
+"""operations whose first two arguments can be exchanged, with their signs"""
+NEGATIVE = {"sub": ("add", 1), "fnma": ("fma", 0), "fms": ("fma", 2)}
+"""operations that change the sign of an argument of another one, and which"""
 
 
 @final
@@ -32,7 +39,10 @@ class Pack:
     """Equal operations, and their arguments, place by place."""
 
     operations: Lanes
+    op: str
     columns: tuple[Lanes, ...]
+    flips: tuple[Flips, ...]
+    """of each column"""
 
 
 def find_packs(order: Sequence[Expr]) -> list[Pack]:
@@ -78,29 +88,51 @@ class PackSearch:
             is_new = not any(e in self.lane for e in lanes)
             if not is_new or len(set(lanes)) < len(lanes):
                 continue
-            pack = Pack(lanes, self._columns(lanes))
+            pack = self._pack(lanes)
             self.lane |= {e: (lanes, k) for k, e in enumerate(lanes)}
             if lanes[0].op in PACKED:
                 found.append(pack)
             waiting += [c for c in pack.columns if c[0].args]
         return found
 
-    def _columns(self, lanes: Lanes) -> tuple[Lanes, ...]:
-        """Return the arguments place by place, equal shapes side by side."""
-        rows: list[list[Expr]] = []
-        for e in lanes:
-            args = list(e.args)
-            if e.op in COMMUTATIVE:
-                args[:2] = sorted(args[:2], key=self._key)
-            rows.append(args)
-        return tuple(zip(*rows, strict=True))
+    def _pack(self, lanes: Lanes) -> Pack:
+        """Return operations with their arguments, equal shapes side by side."""
+        rows = [self._terms(e) for e in lanes]
+        terms = [tuple(zip(*column, strict=True)) for column in zip(*rows, strict=True)]
+        columns = tuple(values for values, _ in terms)
+        flips = [signs if any(signs) else () for _, signs in terms]
+        op, _ = NEGATIVE.get(lanes[0].op, (lanes[0].op, 0))
+        if op == "add" and all(flips[0] or [False]) and not flips[1]:
+            columns, flips = columns[::-1], flips[::-1]
+        flipped = [k for k, signs in enumerate(flips) if signs]
+        for name, sign in NEGATIVE.items():
+            if sign == (op, *flipped) and all(flips[flipped[0]]):
+                return Pack(lanes, name, columns, ((),) * len(columns))
+        if op == "fma" and flips[0] and all(a.op == "const" for a in columns[1]):
+            flips[:2] = flips[1::-1]  # a constant takes the sign
+        return Pack(lanes, op, columns, tuple(flips))
 
-    def _key(self, e: Expr) -> tuple[int, int]:
-        return self.shape[e], self.place[e]
+    def _terms(self, e: Expr) -> list[tuple[Expr, bool]]:
+        """Return the arguments, and which have their signs changed."""
+        op, place = NEGATIVE.get(e.op, (e.op, None))
+        found = [(a, k == place) for k, a in enumerate(e.args)]
+        if e.op in EXCHANGED:
+            first = sorted(found[:2], key=self._by_shape if op == "add" else self._key)
+            if op == "fma":  # the sign is that of the product
+                sign = found[0][1]
+                first = [(a, sign and k == 0) for k, (a, _) in enumerate(first)]
+            found[:2] = first
+        return found
+
+    def _by_shape(self, term: tuple[Expr, bool]) -> int:
+        return self.shape[term[0]]
+
+    def _key(self, term: tuple[Expr, bool]) -> tuple[int, int]:
+        return self.shape[term[0]], self.place[term[0]]
 
     def _in_lanes_of_arguments(self, results: Lanes) -> Lanes:
         """Return results in the order of their arguments, if these are side by side."""
-        for column in self._columns(results):
+        for column in self._pack(results).columns:
             known = [self.lane[a] for a in column if a in self.lane]
             if len(known) == len(results) and len({lanes for lanes, _ in known}) == 1:
                 order = sorted(range(len(results)), key=lambda k: known[k][1])
@@ -121,10 +153,11 @@ def shapes(order: Sequence[Expr]) -> dict[Expr, int]:
     numbers: dict[object, int] = {}
     for e in order:
         inner = [shape[a] for a in e.args]
-        if e.op in COMMUTATIVE and inner[0] > inner[1]:
+        if e.op in EXCHANGED and inner[0] > inner[1]:
             inner[:2] = inner[1::-1]
-        what = e.value if e.op in ("result", "call") else None
-        shape[e] = numbers.setdefault((e.op, what, *inner), len(numbers))
+        op, _ = NEGATIVE.get(e.op, (e.op, 0))
+        what = e.value if op in ("result", "call") else None
+        shape[e] = numbers.setdefault((op, what, *inner), len(numbers))
     return shape
 
 
@@ -186,7 +219,8 @@ class PackCosts:
         saved: float = (len(lanes) - 1) * (2 if self.needed[lanes] else 1)
         for e in lanes[1:]:
             saved -= e in alone
-        for column in pack.columns:
+        for column, flips in zip(pack.columns, pack.flips, strict=True):
+            saved -= bool(flips) and column[0].op != "const"
             if column in self.easy:
                 continue
             if column in self.gathered:

@@ -17,24 +17,28 @@ from ramidyn.backend.llvm.packs import PACKED, find_packs, shapes, side_by_side
 from ramidyn.backend.llvm.schedule import schedule_of_one
 from ramidyn.compiler import program_of
 from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic.interpreter import MEANING
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
 from support.programs import Recipe, recipes
 
 
-def limb(x: Any, length: float) -> Any:
+def limb(x: Any, length: float, side: float = 1.0) -> Any:
     """Return what takes some twenty operations; constants differ by length."""
     s, c = np.sin(x[0]), np.cos(x[0])
     for k in range(1, len(x)):
-        s, c = s * x[k] + length * c, c * x[k] - 3.0 * length * s
-    return s / (2.5 + c * c)
+        s, c = s * x[k] + side * length * c, c * x[k] - 3.0 * side * length * s
+    return (s - side * x[1]) / (2.5 + c * c + side * s)
 
 
-def limbs(count: int) -> Program:
+def limbs(count: int, mirrored: float = 1.0) -> Program:
     """Return a program of equal limbs, and of what only the first one has."""
 
     def body(q: Any) -> Any:
-        ends = [limb(q[4 * k : 4 * k + 4], 0.55 + 0.1 * k) for k in range(count)]
+        ends = [
+            limb(q[4 * k : 4 * k + 4], 0.55 + 0.1 * k, mirrored**k)
+            for k in range(count)
+        ]
         return np.array([*ends, ends[0] + q[1]])
 
     return lower(simplify(trace(body, {"q": (4 * count,)}, "limbs")))
@@ -47,9 +51,10 @@ def packed_fraction(program: Program) -> float:
     return sum(len(p.operations) for p in packs) / len(operations)
 
 
+@pytest.mark.parametrize("mirrored", [1.0, -1.0])
 @pytest.mark.parametrize(("count", "width"), [(2, 2), (3, 3), (4, 4), (6, 3), (8, 4)])
-def test_equal_limbs_are_packed_whole(count: int, width: int) -> None:
-    program = limbs(count)
+def test_equal_limbs_are_packed_whole(count: int, width: int, mirrored: float) -> None:
+    program = limbs(count, mirrored)
     packs = find_packs(program.order)
     assert {len(p.operations) for p in packs} == {width}
     assert packed_fraction(program) > 0.85
@@ -57,6 +62,24 @@ def test_equal_limbs_are_packed_whole(count: int, width: int) -> None:
 
 def test_a_single_limb_has_nothing_to_pack() -> None:
     assert find_packs(limbs(1).order) == []
+
+
+def test_signs_of_mirrored_limbs_go_to_constants_or_are_changed() -> None:
+    """Each lane of a pack computes its own operation, signs included."""
+    program = limbs(4, -1.0)
+    packs = find_packs(program.order)
+    assert any(any(p.flips) for p in packs)
+    rng = np.random.default_rng(0)
+    value = {e: rng.normal() for e in program.order}
+    value |= {e: float(e.value) for e in program.order if e.op == "const"}
+    for p in packs:
+        for k, e in enumerate(p.operations):
+            given = [
+                -value[c[k]] if flips and flips[k] else value[c[k]]
+                for c, flips in zip(p.columns, p.flips, strict=True)
+            ]
+            meant = MEANING[e.op](*(value[a] for a in e.args))
+            assert MEANING[p.op](*given) == meant
 
 
 def test_lanes_agree_from_the_results_to_the_inputs() -> None:
@@ -90,7 +113,7 @@ def test_packs_are_of_equal_operations_that_do_not_need_each_other(
         assert all(place[b] == place[a] + 1 for a, b in pairwise(p.operations))
         for e, *args in zip(p.operations, *p.columns, strict=True):
             assert sorted(map(id, args)) == sorted(map(id, e.args))
-            assert e.op not in ("sub", "div") or all(map(is_, args, e.args))
+            assert e.op != "div" or all(map(is_, args, e.args))
 
 
 @settings(max_examples=100, deadline=None)
@@ -117,12 +140,12 @@ def test_values_of_packs_that_go_to_other_cuts_are_neighbors(
     monkeypatch.setattr(scheduling, "LARGEST", 20)
     program = limbs(4)
     plan = schedule_of_one(program)
-    found = 0
+    results, found = set(program.results), 0
     for cut in plan.cuts[:-1]:
         slots = dict(cut.stores)
         for p in cut.packs:
             own = [slots[e] for e in p.operations if e in slots]
-            if own and p.operations[0] not in program.results:
+            if own and p.operations[0] not in results:
                 assert own == list(range(own[0], own[0] + len(p.operations)))
                 found += 1
     assert found > 2
