@@ -15,8 +15,9 @@ next ones. So the lanes of all packs of a limb agree, and few values change lane
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from operator import is_
 from typing import final
 
 from ramidyn.symbolic.expr import Expr
@@ -262,13 +263,16 @@ def side_by_side(order: Iterable[Expr], packs: Iterable[Pack]) -> list[Expr]:
     return found
 
 
-def whole_packs(order: Sequence[Expr], packs: Iterable[Pack]) -> list[Pack]:
-    """Return the packs whose operations are neighbors in an order."""
-    place = dict(zip(order, range(len(order)), strict=True))
+def whole_packs(order: Sequence[Expr], begins: Mapping[Expr, Pack]) -> list[Pack]:
+    """Return the packs whose operations are neighbors in an order.
+
+    They are given by their first operations.
+    """
     found: list[Pack] = []
-    for p in packs:
-        places = [place.get(e, -1) for e in p.operations]
-        first = places[0]
-        if first >= 0 and places == list(range(first, first + len(places))):
-            found.append(p)
+    for k, e in enumerate(order):
+        if e in begins:
+            lanes = begins[e].operations
+            here = order[k : k + len(lanes)]
+            if len(here) == len(lanes) and all(map(is_, here, lanes)):
+                found.append(begins[e])
     return found

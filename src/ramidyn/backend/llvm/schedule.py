@@ -82,11 +82,12 @@ def _as_cuts(
         packed = side_by_side([operations.all[k] for k in given], packs)
         number = operations.number
         parts = _cut(operations, np.array([number[e] for e in packed], np.int64))
+    begins = {p.operations[0]: p for p in packs}
     cuts: list[Cut] = []
     for part in parts:
         order: list[Expr] = [operations.all[k] for k in part.tolist()]
         name = program.regions[order[0].region] if order else "start"
-        cuts.append(Cut(name, order, whole_packs(order, packs)))
+        cuts.append(Cut(name, order, whole_packs(order, begins)))
     return cuts
 
 
