@@ -21,6 +21,7 @@ from operator import is_
 from typing import final
 
 from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.program import terms_of
 
 Lanes = tuple[Expr, ...]
 """values side by side"""
@@ -236,6 +237,21 @@ class PackCosts:
         packs = {self.pack_of.get(a) for a in column}
         is_permuted = len(packs) == 1 and None not in packs
         return 1 if is_permuted else len(column) - 1
+
+
+def simple_sines(order: Iterable[Expr]) -> list[Expr]:
+    """Return the sines of inputs and of sums of two, after these sums.
+
+    Their angles are there from the start: several sines are taken in one call.
+    """
+    sines = [
+        e
+        for e in order
+        if e.op in ("sin", "cos")
+        and (e.args[0].op == "input" or terms_of(e.args[0]) is not None)
+    ]
+    angles = dict.fromkeys(e.args[0] for e in sines)
+    return [*(a for a in angles if a.args), *sines]
 
 
 def side_by_side(order: Iterable[Expr], packs: Iterable[Pack]) -> list[Expr]:

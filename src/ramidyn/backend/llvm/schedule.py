@@ -19,12 +19,20 @@ import numpy as np
 
 from ramidyn.backend.llvm.frames import Cut, Schedule, Scheduler
 from ramidyn.backend.llvm.orders import WORTH, Numbers, Operations
-from ramidyn.backend.llvm.packs import Pack, find_packs, side_by_side, whole_packs
+from ramidyn.backend.llvm.packs import (
+    Pack,
+    find_packs,
+    side_by_side,
+    simple_sines,
+    whole_packs,
+)
 from ramidyn.backend.llvm.placement import Placement
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import Program
 
 SMALLEST, LARGEST = 800, 2000
+Packs = list[Pack] | None
+"""those of one state, which has an order of its own; None for batches"""
 
 
 def schedule(program: Program, carried: int = 0) -> Schedule:
@@ -33,7 +41,7 @@ def schedule(program: Program, carried: int = 0) -> Schedule:
     So many results, the first ones, are inputs of the next step of a loop: they take
     the slots of these inputs where they can.
     """
-    return _placed(program, [], schedule, carried)
+    return _placed(program, None, schedule, carried)
 
 
 def schedule_of_one(program: Program, carried: int = 0) -> Schedule:
@@ -42,13 +50,13 @@ def schedule_of_one(program: Program, carried: int = 0) -> Schedule:
 
 
 def _placed(
-    program: Program, packs: list[Pack], scheduler: Scheduler, carried: int
+    program: Program, packs: Packs, scheduler: Scheduler, carried: int
 ) -> Schedule:
     cuts = _between_calls(program, packs) if program.calls else [_cuts(program, packs)]
     return Placement(cuts, program, scheduler, carried).schedule()
 
 
-def _cuts(program: Program, packs: list[Pack]) -> list[Cut]:
+def _cuts(program: Program, packs: Packs) -> list[Cut]:
     """Return the cuts of a program without calls.
 
     Three orders are tried, and the one with the fewest memory accesses is used: that of
@@ -73,16 +81,17 @@ def _cuts(program: Program, packs: list[Pack]) -> list[Cut]:
 
 
 def _as_cuts(
-    parts: list[Numbers], operations: Operations, program: Program, packs: list[Pack]
+    parts: list[Numbers], operations: Operations, program: Program, packs: Packs
 ) -> list[Cut]:
-    if packs:
+    if packs is not None:
         # What a condition needs comes before those that ask for it.
         conditions = np.flatnonzero(operations.is_condition)
         given: list[int] = np.concatenate([*parts, conditions]).tolist()
-        packed = side_by_side([operations.all[k] for k in given], packs)
+        order = [operations.all[k] for k in given]
+        packed = side_by_side([*simple_sines(order), *order], packs)
         number = operations.number
         parts = _cut(operations, np.array([number[e] for e in packed], np.int64))
-    begins = {p.operations[0]: p for p in packs}
+    begins = {p.operations[0]: p for p in packs or ()}
     cuts: list[Cut] = []
     for part in parts:
         order: list[Expr] = [operations.all[k] for k in part.tolist()]
@@ -91,7 +100,7 @@ def _as_cuts(
     return cuts
 
 
-def _between_calls(program: Program, packs: list[Pack]) -> list[list[Cut]]:
+def _between_calls(program: Program, packs: Packs) -> list[list[Cut]]:
     """Return the cuts before each call of a program, and those after the last one.
 
     What a call needs is done before it, and nothing else.
@@ -119,7 +128,7 @@ def _between_calls(program: Program, packs: list[Pack]) -> list[list[Cut]]:
     ]
 
 
-def _nearest(operations: Operations, program: Program, packs: list[Pack]) -> list[Cut]:
+def _nearest(operations: Operations, program: Program, packs: Packs) -> list[Cut]:
     """Return the cuts of the order in which the fewest values go through memory."""
     best = operations.as_traced()
     if len(best) > LARGEST:

@@ -156,3 +156,21 @@ def test_most_operations_of_a_humanoid_are_in_packs(quantity: str) -> None:
     robot = ramidyn.robots.humanoid30("plain")
     program = lower(simplify(program_of(getattr(ramidyn, quantity), robot)))
     assert packed_fraction(program) > 0.6
+
+
+def test_sines_of_simple_angles_begin_the_order_of_one_state() -> None:
+    """So one call takes several, and none interrupts the rest."""
+
+    def body(q: Any) -> Any:
+        x = q[0]
+        for k in range(1, 6):
+            x = x * np.sin(q[k] + 0.1 * k) + np.cos(q[k] - q[k - 1]) + np.sin(q[0])
+        return x + np.sin(x)
+
+    program = lower(simplify(trace(body, {"q": (6,)}, "angles")))
+    (cut,) = schedule_of_one(program).cuts
+    sines = [k for k, e in enumerate(cut.order) if e.op in ("sin", "cos")]
+    simple = sines[:-1]  # the last one is of what is computed
+    others = [e.op for k, e in enumerate(cut.order) if k < simple[-1]]
+    assert set(others) <= {"sin", "cos", "add", "sub"}
+    assert len(simple) == 11
