@@ -6,7 +6,8 @@
                     batch, if the file is there
     hmmwv           four tires and eight spring-dampers, one call, and in a batch
 
-Both are timed in turn in one run; the best of several rounds counts.
+Both are timed in turn in one run, outputs allocated beforehand; the best of several
+rounds counts.
 """
 
 from __future__ import annotations

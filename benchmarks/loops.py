@@ -11,7 +11,8 @@ is there) and of a delta robot with six rods, for one state and for batches:
 
 All get M, J, Q and γ as arrays in their own layout (dense, compressed columns, or the
 nonzeros); where rows are redundant (cassie) the others get only the independent ones.
-In a batch the others are a loop in Python that keeps the solutions, or numpy's solve.
+Our outputs are allocated beforehand. In a batch the others are a loop in Python that
+keeps the solutions, or numpy's solve.
 `whole` is q̈ from q, q̇ and τ, beside Pinocchio's constraintDynamics. `--counts` prints
 only the table of operations. `--closing` times only `assemble` and `project` of random
 states near closed ones: in a batch, and the same states one by one. A state of hmmwv on

@@ -11,7 +11,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ramidyn.backend.calls.arguments import Signature
+import numpy as np
+
+from ramidyn.backend.calls.arguments import Array, Signature
 from ramidyn.backend.runtime.instructions import encode, has_open_ends
 from ramidyn.backend.runtime.memory_layout import (
     ADDRESS,
@@ -19,9 +21,11 @@ from ramidyn.backend.runtime.memory_layout import (
     ITEM_BYTES,
     LINE,
     MOST_BYTES,
+    NEAR,
     STACK_BYTES,
     TILES,
     Kernel,
+    KernelSizes,
     Words,
     kernel_sizes,
     python_function,
@@ -133,13 +137,26 @@ def kernel_block(
     block[Kernel.MOVES] = ctypes.addressof(moves)
     block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
     block[Kernel.FREE] = python_function("PyMem_RawFree")
-    kept = None
-    is_large = sys.platform == "win32" or sizes.bytes + LINE > STACK_BYTES
-    if kernel.lanes == 1 and is_large:
-        kept = (ctypes.c_char * (sizes.bytes + LINE))()
-        block[Kernel.KEPT] = ctypes.addressof(kept)
+    kept = kept_memory(sizes, kernel.lanes)
+    if kept is not None:
+        block[Kernel.KEPT] = kept.ctypes.data
         block[Kernel.KEPT_BYTES] = len(kept)
     return block, (cuts, places, ports, libm, kept, instructions, moves, writers)
+
+
+def kept_memory(sizes: KernelSizes, lanes: int) -> Array | None:
+    """Return memory that calls use again, for what is large, or None.
+
+    That is a single tile, or a group that no second cache holds. Pages that no call
+    uses take no memory.
+    """
+    tiles = sizes.fields[Kernel.TILES]
+    if lanes == 1:
+        tiles = 1
+        is_large = sys.platform == "win32" or sizes.bytes + LINE > STACK_BYTES
+    else:
+        is_large = tiles > 1 and tiles * sizes.bytes > NEAR
+    return np.zeros(tiles * sizes.bytes + LINE, np.uint8) if is_large else None
 
 
 def _ints(values: Sequence[int]) -> Any:

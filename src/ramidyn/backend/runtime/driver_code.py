@@ -33,8 +33,8 @@ from ramidyn.backend.runtime.lane_merging import (
     is_set,
 )
 from ramidyn.backend.runtime.memory_layout import (
+    AHEAD,
     LINE,
-    NEAR,
     PLACE,
     STACK_BYTES,
     WORD,
@@ -83,7 +83,7 @@ def emit_run_all(module: Module, tile: Tile, target: Processor) -> None:
     kernel, _, batch = code.arguments
     most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
     if tile.is_streamed:
-        pairs = code.b.sdiv(const(NEAR // 2), code.load(kernel, Kernel.BYTES))
+        pairs = code.b.sdiv(const(AHEAD), code.load(kernel, Kernel.BYTES))
         with code.when(goes_far(code, tile, has_lines(tile, target)), likely=False):
             with code.when(code.compare(pairs, ">", 0)):
                 few = code.min(most, pairs)
@@ -98,10 +98,10 @@ def run_groups(
 ) -> None:
     """Run and leave, if there is memory for so many sets of workspaces.
 
-    Small ones are on the stack, and a large one of a single tile is kept: new memory
-    costs a page fault every 4 kB. Another thread that finds it taken gets its own. A
-    stack of Windows is to be touched page by page before use, so it has none. Planners
-    keep memory for all tiles.
+    Small ones are on the stack, and large ones of a single tile, or of a group that no
+    second cache holds, are kept: new memory costs a page fault every 4 kB. Another
+    thread that finds them taken gets its own. A stack of Windows is to be touched page
+    by page before use, so it has none. Planners keep memory for all tiles.
     """
     kernel = code.arguments[0]
     count = code.mul(most, sets)

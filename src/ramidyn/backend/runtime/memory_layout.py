@@ -318,12 +318,12 @@ HAS_KNOWN_OBJECTS = not wants_plain_calls() and objects_are_as_expected()
 
 # The numbers of a Kernel block that follow from its program and lanes.
 
-TILES, NEAR = 8, 512 * 1024
-"""Tiles that a cut runs on before the next, and bytes of their workspaces at most.
-
-A second cache of 1 MB holds them with the code: from there a cut reads its values in
-less time than from the third.
-"""
+TILES = 8
+"""Tiles that a cut runs on before the next, at most."""
+NEAR, CUT_BYTES = 7 * 2**17, 16 * 1024
+"""Bytes of code and workspaces that a second cache of 1 MB keeps, and code of a cut."""
+AHEAD = 2**18
+"""Bytes of the workspaces of a group whose results are streamed with the next one's."""
 FETCHED = 5 * 2**19
 """Bytes of a call's inputs of which the next are fetched while a cut computes.
 
@@ -358,22 +358,34 @@ def kernel_sizes(
     dtype: str,
     has_open_ends: bool,
 ) -> KernelSizes:
-    """Return the sizes of a kernel with so many slots, results and cuts.
-
-    Where loops have open ends, more tiles run together: their last states share tiles.
-    """
+    """Return the sizes of a kernel with so many slots, results and cuts."""
     slot = lanes * ITEM_BYTES[dtype]
     size = max(-(-slots * slot // LINE), 1) * LINE  # the driver divides by it
     places = [k * slot for k in outputs]
     part = max(PIECE // slot, -(-len(places) // max(cuts, 1)))
     fields = {
         Kernel.BYTES: size,
-        Kernel.TILES: max(1, min(TILES, NEAR * (1 + has_open_ends) // size)),
+        Kernel.TILES: tiles_together(size, cuts, has_open_ends),
         Kernel.ELEMENTS: len(places),
         Kernel.PART: part,
         Kernel.FAR: FAR if len(places) * slot >= PIECE else NEVER,
     }
     return KernelSizes(fields, places, size)
+
+
+def tiles_together(size: int, cuts: int, has_open_ends: bool) -> int:
+    """Return how many tiles, with workspaces of so many bytes, run each cut together.
+
+    If all code and a workspace fit in the second cache, the code stays there. It is
+    joined by as many workspaces as fit in two thirds of what it leaves; arrays have the
+    rest. Otherwise each group fetches its code from the last cache, so as many tiles
+    share it as that cache can hold. Where loops have open ends, many tiles run
+    together, too: their last states share tiles.
+    """
+    room = NEAR - CUT_BYTES * cuts
+    is_near = size <= room and not has_open_ends
+    share = room * 2 // 3 if is_near else FAR // 2
+    return max(1, min(TILES, share // size))
 
 
 # ------------------------------------------------------------ C functions
