@@ -9,7 +9,9 @@ Limbs that mirror each other differ in signs: a sum and a difference have one sh
 Signs that differ from lane to lane go to constants, or take an instruction.
 
 Packs are found from the results down: the arguments of a pack, place by place, are the
-next ones. So the lanes of all packs of a limb agree, and few values change lanes.
+next ones. So the lanes of all packs of a limb agree, and few values change lanes. Then
+what uses the values of a pack is packed, whatever else it uses: limbs may differ
+somewhere.
 """
 
 from __future__ import annotations
@@ -35,6 +37,10 @@ NEGATIVE = {"sub": ("add", 1), "fnma": ("fma", 0), "fms": ("fma", 2)}
 """operations that change the sign of an argument of another one, and which"""
 
 
+Terms = list[tuple[Expr, bool]]
+"""arguments, and which have their signs changed"""
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Pack:
@@ -49,12 +55,13 @@ class Pack:
 
 def find_packs(order: Sequence[Expr]) -> list[Pack]:
     """Return packs that save instructions; each operation is in one at most."""
-    return _worthwhile(PackSearch(order).packs(), order)
+    packs = _worthwhile(PackSearch(order).packs(), order)
+    return _in_some_order(packs, order)
 
 
 @final
 class PackSearch:
-    """The search for packs from the results down."""
+    """The search for packs, from the results down and then from arguments up."""
 
     def __init__(self, order: Sequence[Expr]) -> None:
         self.order = order
@@ -62,15 +69,18 @@ class PackSearch:
         self.shape: dict[Expr, int] = shapes(order)
         self.alike: dict[int, list[Expr]] = {}
         """operations by their shapes"""
+        self.users: dict[Expr, list[Expr]] = {}
         for e in order:
             if e.op in PACKED:
                 self.alike.setdefault(self.shape[e], []).append(e)
+            for a in dict.fromkeys(e.args):
+                self.users.setdefault(a, []).append(e)
         self.lane: dict[Expr, tuple[Lanes, int]] = {}
         """of what is side by side: with what, and where"""
+        self.found: list[Pack] = []
 
     def packs(self) -> list[Pack]:
         """Return all packs."""
-        found: list[Pack] = []
         for e in reversed(self.order):
             if e.op not in PACKED or e in self.lane:
                 continue
@@ -78,28 +88,52 @@ class PackSearch:
             if len(alike) > 1:
                 alike[:] = free = [a for a in alike if a not in self.lane]
                 if len(free) > 1:
-                    found += self._packs_of(tuple(free[-_width(len(free)) :]))
-        return found
+                    self._pack_down(tuple(free[-_width(len(free)) :]))
+        self._pack_users()
+        return self.found
 
-    def _packs_of(self, results: Lanes) -> list[Pack]:
-        """Return a pack, the packs of its arguments, and so on."""
-        found: list[Pack] = []
+    def _pack_down(self, results: Lanes) -> None:
+        """Pack results, their arguments, and so on."""
         waiting = [self._in_lanes_of_arguments(results)]
         while waiting:
-            lanes = waiting.pop()
-            is_new = not any(e in self.lane for e in lanes)
-            if not is_new or len(set(lanes)) < len(lanes):
-                continue
-            pack = self._pack(lanes)
-            self.lane |= {e: (lanes, k) for k, e in enumerate(lanes)}
-            if lanes[0].op in PACKED:
-                found.append(pack)
-            waiting += [c for c in pack.columns if c[0].args]
-        return found
+            waiting += self._put_side_by_side(waiting.pop())
+
+    def _pack_users(self) -> None:
+        """Pack what uses, in the same order, what is side by side.
+
+        So limbs that differ somewhere are side by side again where they do not.
+        """
+        waiting = list({id(lanes): lanes for lanes, _ in self.lane.values()}.values())
+        while waiting:
+            users = [self.users.get(e, []) for e in waiting.pop()]
+            if len({len(own) for own in users}) == 1:
+                for lanes in zip(*users, strict=True):
+                    columns = self._put_side_by_side(lanes)
+                    for column in columns:
+                        self._put_side_by_side(column)
+                    waiting += [c for c in (lanes, *columns) if self._is_known(c)]
+
+    def _put_side_by_side(self, lanes: Lanes) -> list[Lanes]:
+        """Pack operations, if they can be; return their columns of operations."""
+        is_new = not any(e in self.lane for e in lanes)
+        is_one = len({NEGATIVE.get(e.op, (e.op, 0))[0] for e in lanes}) == 1
+        if not (is_new and is_one and len(set(lanes)) == len(lanes) and lanes[0].args):
+            return []
+        pack = self._pack(lanes)
+        self.lane |= {e: (lanes, k) for k, e in enumerate(lanes)}
+        if lanes[0].op in PACKED:
+            self.found.append(pack)
+        return [c for c in pack.columns if c[0].args]
+
+    def _is_known(self, lanes: Lanes) -> bool:
+        return lanes[0] in self.lane and self.lane[lanes[0]][0] is lanes
 
     def _pack(self, lanes: Lanes) -> Pack:
         """Return operations with their arguments, equal shapes side by side."""
         rows = [self._terms(e) for e in lanes]
+        if lanes[0].op in EXCHANGED:
+            for row in rows[1:]:
+                self._align(row, rows[0])
         terms = [tuple(zip(*column, strict=True)) for column in zip(*rows, strict=True)]
         columns = tuple(values for values, _ in terms)
         flips = [signs if any(signs) else () for _, signs in terms]
@@ -114,23 +148,26 @@ class PackSearch:
             flips[:2] = flips[1::-1]  # a constant takes the sign
         return Pack(lanes, op, columns, tuple(flips))
 
-    def _terms(self, e: Expr) -> list[tuple[Expr, bool]]:
-        """Return the arguments, and which have their signs changed."""
-        op, place = NEGATIVE.get(e.op, (e.op, None))
-        found = [(a, k == place) for k, a in enumerate(e.args)]
-        if e.op in EXCHANGED:
-            first = sorted(found[:2], key=self._by_shape if op == "add" else self._key)
-            if op == "fma":  # the sign is that of the product
-                sign = found[0][1]
-                first = [(a, sign and k == 0) for k, (a, _) in enumerate(first)]
-            found[:2] = first
+    def _terms(self, e: Expr) -> Terms:
+        """Return the arguments, in the order of the trace, and those negated."""
+        _, negated = NEGATIVE.get(e.op, (e.op, None))
+        found = [(a, k == negated) for k, a in enumerate(e.args)]
+        if e.op in EXCHANGED and self.place[e.args[0]] > self.place[e.args[1]]:
+            found[:2] = _exchanged(found)
         return found
 
-    def _by_shape(self, term: tuple[Expr, bool]) -> int:
-        return self.shape[term[0]]
+    def _align(self, row: Terms, first: Terms) -> None:
+        """Exchange two arguments if that brings values beside others like them."""
+        (a, _), (b, _), *_ = row
+        (c, _), (d, _), *_ = first
+        if self._fit(c, a) + self._fit(d, b) < self._fit(c, b) + self._fit(d, a):
+            row[:2] = _exchanged(row)
 
-    def _key(self, term: tuple[Expr, bool]) -> tuple[int, int]:
-        return self.shape[term[0]], self.place[term[0]]
+    def _fit(self, e: Expr, other: Expr) -> int:
+        """Return how well two values go side by side."""
+        if e in self.lane and other in self.lane:
+            return 3 * (self.lane[e][0] is self.lane[other][0])
+        return 2 * (e is other) or self.shape[e] == self.shape[other]
 
     def _in_lanes_of_arguments(self, results: Lanes) -> Lanes:
         """Return results in the order of their arguments, if these are side by side."""
@@ -140,6 +177,50 @@ class PackSearch:
                 order = sorted(range(len(results)), key=lambda k: known[k][1])
                 return tuple(results[k] for k in order)
         return results
+
+
+def _exchanged(terms: Terms) -> Terms:
+    """Return the first two terms exchanged: of a product, not their signs."""
+    (a, x), (b, y), *more = terms
+    return [(b, x), (a, y)] if more else [(b, y), (a, x)]
+
+
+def _in_some_order(packs: list[Pack], order: Sequence[Expr]) -> list[Pack]:
+    """Return packs of which none needs itself by way of others.
+
+    Of a ring of packs, those go of which only some operations wait for others.
+    """
+    pack_of = {e: p for p in packs for e in p.operations}
+    users: dict[Expr, list[Expr]] = {}
+    for e in order:
+        for a in e.args:
+            users.setdefault(a, []).append(e)
+    missing = {e: len(e.args) for e in order}
+    ready = [e for e in order if not missing[e]]
+    left = dict.fromkeys(packs)
+    count = dict.fromkeys(packs, 0)
+    """operations of a pack that wait for no other"""
+    while True:
+        while ready:
+            for user in users.get(ready.pop(), ()):
+                missing[user] -= 1
+                if missing[user]:
+                    continue
+                pack = pack_of.get(user)
+                if pack is None:
+                    ready.append(user)
+                    continue
+                count[pack] += 1
+                if count[pack] == len(pack.operations):
+                    del left[pack]
+                    ready += pack.operations
+        if not left:
+            return [p for p in packs if pack_of.get(p.operations[0]) is p]
+        for p in [p for p in left if count[p]]:
+            del left[p]
+            ready += [e for e in p.operations if not missing[e]]
+            for e in p.operations:
+                del pack_of[e]
 
 
 def _width(count: int) -> int:

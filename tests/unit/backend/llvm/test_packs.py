@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 import ramidyn
 from ramidyn.backend.llvm import schedule as scheduling
-from ramidyn.backend.llvm.packs import PACKED, find_packs, shapes, side_by_side
+from ramidyn.backend.llvm.packs import (
+    NEGATIVE,
+    PACKED,
+    Pack,
+    _in_some_order,
+    find_packs,
+    side_by_side,
+)
 from ramidyn.backend.llvm.schedule import schedule_of_one
 from ramidyn.compiler import program_of
 from ramidyn.simplify.passes import lower, simplify
@@ -92,6 +99,40 @@ def test_lanes_agree_from_the_results_to_the_inputs() -> None:
                 assert [lane[e] for e in column] == list(range(len(column)))
 
 
+def test_limbs_that_differ_at_the_tip_are_packed_elsewhere() -> None:
+    def body(q: Any) -> Any:
+        tips = [q[0] * q[1] + 2.0, q[8] + 0.5]  # of two arms
+        for k in range(2):
+            x, w = tips[k], 0.5
+            for i in range(2, 8):
+                w = w * np.cos(q[8 * k + i]) + 0.1 * i
+                x = x * w + q[8 * k + i] / (2.0 + x * x)
+            tips[k] = x
+        return np.array(tips)
+
+    program = lower(simplify(trace(body, {"q": (16,)}, "arms")))
+    assert packed_fraction(program) > 0.8
+
+
+def test_packs_that_need_each_other_are_taken_apart() -> None:
+    """First of a pack needs first of another, whose second needs the second of it."""
+
+    def body(q: Any) -> Any:
+        a, d = q[0] * q[1], q[2] + q[3]
+        return np.array([a, a + q[4], d, d * q[5]])
+
+    program = lower(simplify(trace(body, {"q": (6,)}, "ring")))
+    a, b, d, c = program.results
+    products, sums = (
+        Pack(x, x[0].op, tuple(zip(*(e.args for e in x), strict=True)), ((), ()))
+        for x in ((a, c), (b, d))
+    )
+    assert (products.op, sums.op) == ("mul", "add")
+    assert _in_some_order([products], program.order) == [products]
+    assert _in_some_order([sums], program.order) == [sums]
+    assert len(_in_some_order([products, sums], program.order)) < 2
+
+
 @settings(max_examples=100, deadline=None)
 @given(recipe=recipes(), count=st.integers(2, 5))
 def test_packs_are_of_equal_operations_that_do_not_need_each_other(
@@ -100,7 +141,6 @@ def test_packs_are_of_equal_operations_that_do_not_need_each_other(
     program = lower(simplify(recipe.repeated(count)))
     operations = [e for e in program.order if e.args]
     packs = find_packs(program.order)
-    shape = shapes(program.order)
     members = [e for p in packs for e in p.operations]
     assert len(set(members)) == len(members)
     order = side_by_side(operations, packs)
@@ -109,7 +149,7 @@ def test_packs_are_of_equal_operations_that_do_not_need_each_other(
     assert len(order) == len(operations)
     assert all(place[a] < place[e] for e in order for a in e.args if a.args)
     for p in packs:
-        assert len({shape[e] for e in p.operations}) == 1
+        assert len({NEGATIVE.get(e.op, (e.op, 0))[0] for e in p.operations}) == 1
         assert all(place[b] == place[a] + 1 for a, b in pairwise(p.operations))
         for e, *args in zip(p.operations, *p.columns, strict=True):
             assert sorted(map(id, args)) == sorted(map(id, e.args))
