@@ -30,6 +30,9 @@ Lanes = tuple[Expr, ...]
 Flips = tuple[bool, ...]
 """the lanes whose signs are changed; empty if none are"""
 WIDEST = 4
+FEWEST = 8
+"""Packs are looked for if one operation of so many has the shape of another: in a chain
+few have."""
 PACKED = frozenset({"add", "sub", "mul", "div", "fma", "fms", "fnma", "neg", "sqrt"})
 EXCHANGED = frozenset({"add", "sub", "mul", "fma", "fms", "fnma"})
 """operations whose first two arguments can be exchanged, with their signs"""
@@ -55,18 +58,22 @@ class Pack:
 
 def find_packs(order: Sequence[Expr]) -> list[Pack]:
     """Return packs that save instructions; each operation is in one at most."""
-    packs = _worthwhile(PackSearch(order).packs(), order)
-    return _in_some_order(packs, order)
+    shape = shapes(order)
+    sizes = Counter([shape[e] for e in order if e.op in PACKED])
+    alike = sum(n for n in sizes.values() if n > 1)
+    if FEWEST * alike <= sizes.total():
+        return []
+    packs = PackSearch(order, shape).packs()
+    return _in_some_order(_worthwhile(packs, order), order)
 
 
 @final
 class PackSearch:
     """The search for packs, from the results down and then from arguments up."""
 
-    def __init__(self, order: Sequence[Expr]) -> None:
-        self.order = order
+    def __init__(self, order: Sequence[Expr], shape: dict[Expr, int]) -> None:
+        self.order, self.shape = order, shape
         self.place: dict[Expr, int] = dict(zip(order, range(len(order)), strict=True))
-        self.shape: dict[Expr, int] = shapes(order)
         self.alike: dict[int, list[Expr]] = {}
         """operations by their shapes"""
         self.users: dict[Expr, list[Expr]] = {}
@@ -115,9 +122,11 @@ class PackSearch:
 
     def _put_side_by_side(self, lanes: Lanes) -> list[Lanes]:
         """Pack operations, if they can be; return their columns of operations."""
-        is_new = not any(e in self.lane for e in lanes)
+        if lanes[0] in self.lane or not lanes[0].args:
+            return []
         is_one = len({NEGATIVE.get(e.op, (e.op, 0))[0] for e in lanes}) == 1
-        if not (is_new and is_one and len(set(lanes)) == len(lanes) and lanes[0].args):
+        is_new = len(set(lanes)) == len(lanes) and self.lane.keys().isdisjoint(lanes)
+        if not (is_new and is_one):
             return []
         pack = self._pack(lanes)
         self.lane |= {e: (lanes, k) for k, e in enumerate(lanes)}
@@ -197,9 +206,8 @@ def _in_some_order(packs: list[Pack], order: Sequence[Expr]) -> list[Pack]:
             users.setdefault(a, []).append(e)
     missing = {e: len(e.args) for e in order}
     ready = [e for e in order if not missing[e]]
-    left = dict.fromkeys(packs)
-    count = dict.fromkeys(packs, 0)
-    """operations of a pack that wait for no other"""
+    begun: dict[Pack, int] = {}
+    """operations that wait for no other, of packs of which others do"""
     while True:
         while ready:
             for user in users.get(ready.pop(), ()):
@@ -210,17 +218,17 @@ def _in_some_order(packs: list[Pack], order: Sequence[Expr]) -> list[Pack]:
                 if pack is None:
                     ready.append(user)
                     continue
-                count[pack] += 1
-                if count[pack] == len(pack.operations):
-                    del left[pack]
+                begun[pack] = begun.get(pack, 0) + 1
+                if begun[pack] == len(pack.operations):
+                    del begun[pack]
                     ready += pack.operations
-        if not left:
+        if not begun:
             return [p for p in packs if pack_of.get(p.operations[0]) is p]
-        for p in [p for p in left if count[p]]:
-            del left[p]
+        for p in begun:
             ready += [e for e in p.operations if not missing[e]]
             for e in p.operations:
                 del pack_of[e]
+        begun.clear()
 
 
 def _width(count: int) -> int:
