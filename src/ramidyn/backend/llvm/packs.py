@@ -40,10 +40,6 @@ NEGATIVE = {"sub": ("add", 1), "fnma": ("fma", 0), "fms": ("fma", 2)}
 """operations that change the sign of an argument of another one, and which"""
 
 
-Terms = list[tuple[Expr, bool]]
-"""arguments, and which have their signs changed"""
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Pack:
@@ -138,39 +134,31 @@ class PackSearch:
         return lanes[0] in self.lane and self.lane[lanes[0]][0] is lanes
 
     def _pack(self, lanes: Lanes) -> Pack:
-        """Return operations with their arguments, equal shapes side by side."""
-        rows = [self._terms(e) for e in lanes]
-        if lanes[0].op in EXCHANGED:
-            for row in rows[1:]:
-                self._align(row, rows[0])
-        terms = [tuple(zip(*column, strict=True)) for column in zip(*rows, strict=True)]
-        columns = tuple(values for values, _ in terms)
-        flips = [signs if any(signs) else () for _, signs in terms]
-        op, _ = NEGATIVE.get(lanes[0].op, (lanes[0].op, 0))
-        if op == "add" and all(flips[0] or [False]) and not flips[1]:
-            columns, flips = columns[::-1], flips[::-1]
-        flipped = [k for k, signs in enumerate(flips) if signs]
-        for name, sign in NEGATIVE.items():
-            if sign == (op, *flipped) and all(flips[flipped[0]]):
-                return Pack(lanes, name, columns, ((),) * len(columns))
-        if op == "fma" and flips[0] and all(a.op == "const" for a in columns[1]):
-            flips[:2] = flips[1::-1]  # a constant takes the sign
-        return Pack(lanes, op, columns, tuple(flips))
+        """Return operations with their arguments, like values side by side."""
+        op, place = lanes[0].op, self.place
+        rows: list[list[Expr]] = []
+        exchanged: list[bool] = []
+        for e in lanes:
+            row = list(e.args)
+            if op in EXCHANGED:
+                if rows:
+                    is_other = self._is_misfit(row, rows[0])
+                else:
+                    is_other = place[row[0]] > place[row[1]]
+                if is_other:
+                    row[:2] = row[1::-1]
+                exchanged.append(is_other)
+            rows.append(row)
+        columns = tuple(zip(*rows, strict=True))
+        if any(e.op != op for e in lanes) or (op == "sub" and any(exchanged)):
+            return _with_signs(lanes, columns, exchanged)
+        return Pack(lanes, op, columns, ((),) * len(columns))
 
-    def _terms(self, e: Expr) -> Terms:
-        """Return the arguments, in the order of the trace, and those negated."""
-        _, negated = NEGATIVE.get(e.op, (e.op, None))
-        found = [(a, k == negated) for k, a in enumerate(e.args)]
-        if e.op in EXCHANGED and self.place[e.args[0]] > self.place[e.args[1]]:
-            found[:2] = _exchanged(found)
-        return found
-
-    def _align(self, row: Terms, first: Terms) -> None:
-        """Exchange two arguments if that brings values beside others like them."""
-        (a, _), (b, _), *_ = row
-        (c, _), (d, _), *_ = first
-        if self._fit(c, a) + self._fit(d, b) < self._fit(c, b) + self._fit(d, a):
-            row[:2] = _exchanged(row)
+    def _is_misfit(self, row: list[Expr], first: list[Expr]) -> bool:
+        """Return whether two arguments fit those of a lane better if exchanged."""
+        a, b, c, d = *row[:2], *first[:2]
+        as_they_are = self._fit(c, a) + self._fit(d, b)
+        return as_they_are < self._fit(c, b) + self._fit(d, a)
 
     def _fit(self, e: Expr, other: Expr) -> int:
         """Return how well two values go side by side."""
@@ -188,10 +176,25 @@ class PackSearch:
         return results
 
 
-def _exchanged(terms: Terms) -> Terms:
-    """Return the first two terms exchanged: of a product, not their signs."""
-    (a, x), (b, y), *more = terms
-    return [(b, x), (a, y)] if more else [(b, y), (a, x)]
+def _with_signs(
+    lanes: Lanes, columns: tuple[Lanes, ...], exchanged: list[bool]
+) -> Pack:
+    """Return a pack of sums and differences: some lanes of columns change their signs.
+
+    Arguments of some were exchanged; a product has its sign at the first factor.
+    """
+    op, _ = NEGATIVE.get(lanes[0].op, (lanes[0].op, 0))
+    flips = [[False] * len(lanes) for _ in columns]
+    for k, e in enumerate(lanes):
+        if e.op in NEGATIVE:
+            _, place = NEGATIVE[e.op]
+            flips[1 - place if op == "add" and exchanged[k] else place][k] = True
+    if op == "add" and all(flips[0]) and not any(flips[1]):
+        return Pack(lanes, "sub", columns[::-1], ((), ()))
+    if op == "fma" and all(a.op == "const" for a in columns[1]):
+        flips[:2] = flips[1::-1]  # a constant takes the sign
+    signs = tuple(tuple(own) if any(own) else () for own in flips)
+    return Pack(lanes, op, columns, signs)
 
 
 def _in_some_order(packs: list[Pack], order: Sequence[Expr]) -> list[Pack]:
