@@ -89,6 +89,21 @@ def test_loops_whose_values_are_carried(rng: np.random.Generator) -> None:
     assert_rows_equal(f, [rng.normal(size=(BATCH, 4))])
 
 
+def test_limbs_that_go_into_different_loops(rng: np.random.Generator) -> None:
+    """Calls that use what is side by side may have other arguments."""
+
+    def limb(x: Any) -> Any:
+        return (x[0] * np.cos(x[1]) + x[2]) / (1.0 + x[3] * x[3])
+
+    def body(q: Any) -> Any:
+        a, b = limb(q[:4]), limb(q[4:])
+        u = ramidyn.repeat(lambda s: 0.5 * s + a, a, 3)
+        v, w = ramidyn.repeat(lambda s: (s[0] * b + s[1], 0.3 * s[1]), (b, q[0]), 3)
+        return u + v - w
+
+    assert_rows_equal(ramidyn.kernel(body, {"q": (8,)}), [rng.normal(size=(BATCH, 8))])
+
+
 def test_code_for_one_state_has_vectors_and_that_of_a_batch_does_not_change() -> None:
     """Only one state is packed: a batch has its states side by side."""
     robot = ramidyn.robots.humanoid30("plain")

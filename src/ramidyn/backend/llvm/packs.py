@@ -2,16 +2,15 @@
 
 Limbs that are built alike take the same operations on other numbers. Two operations
 have one shape if they are alike with all that they are computed from, down to inputs
-and constants, whose values do not matter. Operations of one shape never need each
-other, so whatever is packed, there is an order.
+and constants, whose values do not matter. Packs of one shape are found from the results
+down: the arguments of a pack, place by place, are the next ones. So the lanes of all
+packs of a limb agree, and few values change lanes.
+
+Limbs may differ somewhere. So then what uses the values of a pack is packed, whatever
+else it uses, unless packs would need each other.
 
 Limbs that mirror each other differ in signs: a sum and a difference have one shape too.
 Signs that differ from lane to lane go to constants, or take an instruction.
-
-Packs are found from the results down: the arguments of a pack, place by place, are the
-next ones. So the lanes of all packs of a limb agree, and few values change lanes. Then
-what uses the values of a pack is packed, whatever else it uses: limbs may differ
-somewhere.
 """
 
 from __future__ import annotations
@@ -120,9 +119,9 @@ class PackSearch:
         """Pack operations, if they can be; return their columns of operations."""
         if lanes[0] in self.lane or not lanes[0].args:
             return []
-        is_one = len({NEGATIVE.get(e.op, (e.op, 0))[0] for e in lanes}) == 1
+        kinds = {(NEGATIVE.get(e.op, (e.op, 0))[0], len(e.args)) for e in lanes}
         is_new = len(set(lanes)) == len(lanes) and self.lane.keys().isdisjoint(lanes)
-        if not (is_new and is_one):
+        if len(kinds) > 1 or not is_new:
             return []
         pack = self._pack(lanes)
         self.lane |= {e: (lanes, k) for k, e in enumerate(lanes)}
