@@ -37,6 +37,7 @@ EXCHANGED = frozenset({"add", "sub", "mul", "fma", "fms", "fnma"})
 """operations whose first two arguments can be exchanged, with their signs"""
 NEGATIVE = {"sub": ("add", 1), "fnma": ("fma", 0), "fms": ("fma", 2)}
 """operations that change the sign of an argument of another one, and which"""
+FAMILY = {name: op for name, (op, _) in NEGATIVE.items()}
 
 
 @final
@@ -117,15 +118,18 @@ class PackSearch:
 
     def _put_side_by_side(self, lanes: Lanes) -> list[Lanes]:
         """Pack operations, if they can be; return their columns of operations."""
-        if lanes[0] in self.lane or not lanes[0].args:
+        first, *others = lanes
+        if first in self.lane or not first.args:
             return []
-        kinds = {(NEGATIVE.get(e.op, (e.op, 0))[0], len(e.args)) for e in lanes}
-        is_new = len(set(lanes)) == len(lanes) and self.lane.keys().isdisjoint(lanes)
-        if len(kinds) > 1 or not is_new:
+        family, count = FAMILY.get(first.op, first.op), len(first.args)
+        for e in others:
+            if FAMILY.get(e.op, e.op) != family or len(e.args) != count:
+                return []
+        if len(set(lanes)) < len(lanes) or not self.lane.keys().isdisjoint(lanes):
             return []
         pack = self._pack(lanes)
         self.lane |= {e: (lanes, k) for k, e in enumerate(lanes)}
-        if lanes[0].op in PACKED:
+        if first.op in PACKED:
             self.found.append(pack)
         return [c for c in pack.columns if c[0].args]
 
@@ -182,7 +186,7 @@ def _with_signs(
 
     Arguments of some were exchanged; a product has its sign at the first factor.
     """
-    op, _ = NEGATIVE.get(lanes[0].op, (lanes[0].op, 0))
+    op = FAMILY.get(lanes[0].op, lanes[0].op)
     flips = [[False] * len(lanes) for _ in columns]
     for k, e in enumerate(lanes):
         if e.op in NEGATIVE:
@@ -248,13 +252,14 @@ def shapes(order: Sequence[Expr]) -> dict[Expr, int]:
         inner = [shape[a] for a in e.args]
         if e.op in EXCHANGED and inner[0] > inner[1]:
             inner[:2] = inner[1::-1]
-        op, _ = NEGATIVE.get(e.op, (e.op, 0))
-        what = e.value if op in ("result", "call") else None
-        shape[e] = numbers.setdefault((op, what, *inner), len(numbers))
+        what = e.value if e.op in ("result", "call") else None
+        key = (FAMILY.get(e.op, e.op), what, *inner)
+        shape[e] = numbers.setdefault(key, len(numbers))
     return shape
 
 
-ROUNDS = 3
+ROUNDS, ENOUGH = 3, 0.99
+"""How often costs are looked at, unless this part of the packs was kept."""
 
 
 def _worthwhile(packs: list[Pack], order: Sequence[Expr]) -> list[Pack]:
@@ -266,7 +271,7 @@ def _worthwhile(packs: list[Pack], order: Sequence[Expr]) -> list[Pack]:
     for _ in range(ROUNDS):
         before = len(packs)
         packs = PackCosts(packs, order, easy).worthwhile()
-        if len(packs) == before:
+        if len(packs) > ENOUGH * before:
             break
     return packs
 
@@ -301,7 +306,15 @@ class PackCosts:
 
     def worthwhile(self) -> list[Pack]:
         """Return the packs that save instructions."""
-        return [p for p in self.packs if self._saved(p) > 0]
+        return [p for p in self.packs if self._is_free(p) or self._saved(p) > 0]
+
+    def _is_free(self, pack: Pack) -> bool:
+        """Return whether a pack takes nothing besides."""
+        return (
+            self.gathered.isdisjoint(pack.columns)
+            and self.alone.isdisjoint(pack.operations)
+            and not any(pack.flips)
+        )
 
     def _saved(self, pack: Pack) -> float:
         """Return how many more instructions there are without a pack, others kept.
