@@ -70,8 +70,6 @@ class CutValues:
         """what is to be stored after an operation, and where"""
         self._addresses: dict[int, str] = {}
         """of tables that have been read, by their offsets"""
-        self._stored: int = 0
-        """operations after which what was waiting has been stored"""
         self.packed: PackedValues = PackedValues(self, FAR)
 
     def begin(self, k: int) -> None:
@@ -136,10 +134,10 @@ class CutValues:
 
     def store_waiting(self) -> None:
         """Store what may be written after the operations so far."""
-        for k in range(self._stored, self.now + 1) if self._waiting else ():
-            for e, slot in self._waiting.pop(k, ()):
-                self._write(e, slot)
-        self._stored = self.now + 1
+        if self._waiting:
+            for k in [k for k in self._waiting if k <= self.now]:
+                for e, slot in self._waiting.pop(k):
+                    self._write(e, slot)
 
     def _store(self, e: Expr) -> None:
         for slot in self._stores.pop(e, ()):

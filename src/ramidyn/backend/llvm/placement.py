@@ -281,9 +281,10 @@ class Placement:
                 else:
                     slot = self.slots
                     self.slots += width
-                self.slot_of.update(zip(lanes, range(slot, slot + width), strict=True))
+                for place, e in enumerate(lanes, slot):
+                    self.slot_of[e] = place
                 # Free again after the part that uses it last, never within it.
-                last = max(self.last_used[e] for e in lanes)
+                last = max(map(self.last_used.__getitem__, lanes))
                 dying.setdefault(last + 1, []).append((width, slot))
 
     def _to_place(self, k: int, part: Cut | Expr) -> Iterator[Lanes]:
@@ -293,23 +294,20 @@ class Placement:
         else:
             kept = self.kept[self.number[part]]
             made, packs = ([] if kept else self.results_of[part]), ()
-        wanted = [e for e in made if self._needs_slot(e, k)]
+        last_used, made_in, slot_of = self.last_used.get, self.made_in.get, self.slot_of
+        wanted = [e for e in made if last_used(e, k) > k and made_in(e) == k]
+        if self.left_until:
+            until = {e: part for e, (part, _) in self.left_until.items()}
+            wanted = [e for e in wanted if self.last_used[e] > until.get(e, k)]
         pack_of = {e: p.operations for p in packs for e in p.operations}
-        left = set(wanted)
+        wanting = set(wanted) if packs else ()
         for e in wanted:
-            lanes = pack_of.get(e, (e,))
-            if not left.issuperset(lanes):
-                lanes = (e,)
-            if e in left:
-                left.difference_update(lanes)
-                yield lanes
-
-    def _needs_slot(self, e: Expr, k: int) -> bool:
-        """Return whether a later part uses what part k makes, and has no place yet."""
-        last = self.last_used.get(e, k)
-        until, _ = self.left_until.get(e, (k, 0))
-        is_used = last > max(k, until)
-        return is_used and e not in self.slot_of and self.made_in.get(e) == k
+            if e not in slot_of:
+                lanes = pack_of.get(e, (e,))
+                is_whole = len(lanes) == 1 or (
+                    all(a in wanting and a not in slot_of for a in lanes)
+                )
+                yield lanes if is_whole else (e,)
 
     def _load_and_store(self, k: int, cut: Cut) -> None:
         """List what a cut reads, and what it writes for others."""

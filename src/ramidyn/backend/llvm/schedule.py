@@ -96,7 +96,7 @@ def _as_cuts(
     for part in parts:
         order: list[Expr] = [operations.all[k] for k in part.tolist()]
         name = program.regions[order[0].region] if order else "start"
-        cuts.append(Cut(name, order, whole_packs(order, begins)))
+        cuts.append(Cut(name, order, whole_packs(order, begins) if begins else []))
     return cuts
 
 
