@@ -122,6 +122,8 @@ class CutValues:
 
     def place_of_neighbors(self, lanes: Lanes) -> tuple[str, int] | None:
         """Return where values are that lie side by side, if they do."""
+        if any(e.op == "input" and is_table(e.value[0]) for e in lanes):
+            return None  # their slots have addresses
         places = [self._places.get(e, ("", -1)) for e in lanes]
         pointer, slot = places[0]
         is_one = slot >= 0 and all(p == pointer for p, _ in places)

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 import ramidyn
 from ramidyn.backend.llvm import schedule as scheduling
+from ramidyn.backend.llvm.cut_values import CutValues
+from ramidyn.backend.llvm.emit import Emitter
+from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.packs import (
     FAMILY,
     PACKED,
@@ -22,8 +25,10 @@ from ramidyn.backend.llvm.packs import (
     side_by_side,
 )
 from ramidyn.backend.llvm.schedule import schedule_of_one
+from ramidyn.backend.runtime.memory_layout import TABLE
 from ramidyn.compiler import program_of
 from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import MEANING
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
@@ -214,3 +219,15 @@ def test_sines_of_simple_angles_begin_the_order_of_one_state() -> None:
     others = [e.op for k, e in enumerate(cut.order) if k < simple[-1]]
     assert set(others) <= {"sin", "cos", "add", "sub"}
     assert len(simple) == 11
+
+
+def test_values_are_read_side_by_side_where_they_are_neighbors() -> None:
+    """The slot of a table has its address: it is nobody's neighbor."""
+    a, b, c, d = (Expr("input", (), ("x", k), 0) for k in range(4))
+    table = Expr("input", (), (f"{TABLE}weights", 0), 0)
+    cut = Cut("start", [], loads={a: 3, table: 4, b: 4, c: 5, d: 8})
+    values = CutValues(Emitter(1, "float64"), cut, [], [])
+    assert values.place_of_neighbors((a, b, c)) == ("%in", 3)
+    assert values.place_of_neighbors((b, a)) is None
+    assert values.place_of_neighbors((c, d)) is None
+    assert values.place_of_neighbors((a, table)) is None
