@@ -297,8 +297,8 @@ class Placement:
         last_used, made_in, slot_of = self.last_used.get, self.made_in.get, self.slot_of
         wanted = [e for e in made if last_used(e, k) > k and made_in(e) == k]
         if self.left_until:
-            until = {e: part for e, (part, _) in self.left_until.items()}
-            wanted = [e for e in wanted if self.last_used[e] > until.get(e, k)]
+            left, last = self.left_until, self.last_used
+            wanted = [e for e in wanted if e not in left or last[e] > left[e][0]]
         pack_of = {e: p.operations for p in packs for e in p.operations}
         wanting = set(wanted) if packs else ()
         for e in wanted:
