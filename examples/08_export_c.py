@@ -29,7 +29,7 @@ def main() -> None:
 
         lines = exported.source.read_text().splitlines()
         start = next(
-            k for k, line in enumerate(lines) if "static void velocity" in line
+            k for k, line in enumerate(lines) if "static void net_force" in line
         )
         print("\n".join(lines[start - 1 : lines.index("}", start) + 1]))
 

@@ -194,7 +194,7 @@ def test_our_order_leaves_fewer_values_on_the_stack(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("RAMIDYN_TARGET", name)
-    f = ramidyn.compile(ramidyn.forward_dynamics, robots.humanoid30("plain"))
+    f = ramidyn.compile(ramidyn.forward_dynamics, robots.humanoid30())
     ours = f.assembly
     monkeypatch.setattr(cut_values, "LEEWAY", 10**9)
     theirs = f.assembly

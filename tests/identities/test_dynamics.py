@@ -157,7 +157,7 @@ def test_every_further_link_costs_aba_the_same() -> None:
         robot = Robot.from_description(chain(n, "general"))
         return count(program_of(FORWARD(algorithm="aba"), robot)).total
 
-    steps = np.diff([cost(n) for n in (8, 12, 16, 20)])
+    steps = np.diff([cost(n) for n in (12, 16, 20, 24)])
     assert np.ptp(steps) < 0.02 * steps.mean()
 
 

@@ -2,11 +2,13 @@
 
     q̈ = M(q)⁻¹ (τ − C(q, q̇) − g(q))       in O(n), without forming M
 
-Accelerations are (ẇ, classical a): see `kinematics` for X, S, BB and c, and
-`articulated` for U, D and Ud of each column.
+Velocities, gravity and external forces are in the net forces of a reference motion
+(`ReferenceMotion`). What is missing there is found for bodies at rest:
 
     IA[i]  articulated-body inertia       pA[i]  articulated-body bias force
-    u      (τ − Sᵀ pA) / D                a[i]   acceleration, gravity included
+    u      (τ − Sᵀ pA) / D                a[i]   (ẇ, a) beyond the reference motion
+
+See `kinematics` for X and S, and `articulated` for U, D and Ud of each column.
 
 Inertias cross a joint by axial screws (McMillan & Orin 1995). A joint with several
 degrees of freedom is eliminated one by one, and joints that share a coordinate
@@ -16,13 +18,17 @@ together: `Elimination` has the steps of both.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from ramidyn.algorithms.articulated import Elimination, moving_bodies
+from ramidyn.algorithms.articulated import Elimination, Inertia
 from ramidyn.algorithms.clusters import Clusters, mimic_clusters
-from ramidyn.algorithms.kinematics import velocities
+from ramidyn.algorithms.crba import rigid_inertias
+from ramidyn.algorithms.kinematics import joint_columns, transforms
+from ramidyn.algorithms.rnea import ReferenceMotion, net_forces
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
-from ramidyn.spatial.vector3 import ZERO3, Vec
+from ramidyn.spatial.inertia import RigidInertia
+from ramidyn.spatial.vector3 import Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
@@ -50,22 +56,34 @@ def articulated_accelerations(
     external: Mapping[int, Force] | None,
     clusters: Clusters,
 ) -> tuple[JointVector, dict[int, Expr]]:
-    """Return q̈, and ÿ of shared coordinates with −λ of rows, as clusters have them."""
-    m = velocities(tree, q, qd)
-    X, S, c = m.X, m.S, m.c
-    a = {ROOT: Motion(ZERO3, -gravity, tree.name(ROOT))}
-    IA, pA = moving_bodies(tree, m, external)
-    joints = Elimination(tree, clusters, IA, pA)
+    """Return q̈, and −λ of rows."""
+    X, S, reference = (
+        transforms(tree, q),
+        joint_columns(tree),
+        ReferenceMotion(tree, clusters),
+    )
+    pA = net_forces(tree, X, S, qd, reference, gravity, external)
+    gamma = dict(clusters.gamma)
+    for i, dofs in enumerate(tree.dofs):
+        for k, x in zip(dofs, reference.qdd[i], strict=True):
+            for r, J in clusters.J.get(k, {}).items():
+                gamma[r] = gamma[r] + J * x
+    IA: dict[int, Inertia] = {ROOT: RigidInertia.zero(), **rigid_inertias(tree)}
+    joints = Elimination(tree, replace(clusters, gamma=gamma), IA, pA)
 
     # Tips to root: articulated-body inertias and bias forces.
     for i, _ in inward(tree, "articulated inertia", IA=IA, pA=pA):
-        joints.eliminate(i, S[i], tau[i], c[i])
+        armature, given = tree.bodies[i].joint.armature, reference.qdd[i]
+        left = [x - armature * y for x, y in zip(tau[i], given, strict=True)]
+        joints.eliminate(i, S[i], left)
         joints.carry(i, X[i])
     joints.eliminate(ROOT, (), ())
 
     # Root to tips: accelerations.
     qdd: JointVector = {}
+    a = {ROOT: Motion.zero()}
     joints.accelerations(ROOT, a[ROOT])
     for i, p in outward(tree, "acceleration", a=a):
-        a[i], qdd[i] = joints.accelerations(i, X[i] @ a[p])
-    return qdd, joints.found
+        a[i], more = joints.accelerations(i, X[i] @ a[p])
+        qdd[i] = tuple(x + y for x, y in zip(more, reference.qdd[i], strict=True))
+    return qdd, {r: joints.found[r] for r in gamma}

@@ -17,17 +17,16 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.clusters import Clusters, Factors
-from ramidyn.algorithms.kinematics import Velocities, wrench
-from ramidyn.algorithms.sweeps import label_value, outward
+from ramidyn.algorithms.kinematics import unit_index
+from ramidyn.algorithms.sweeps import label_value
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramidyn.spatial.transform import Transform
-from ramidyn.spatial.vector3 import ZERO, ZERO3
+from ramidyn.spatial.vector3 import ZERO
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.dense import total
-from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree, TreeBody
 
-STILL = Motion.zero()
 Inertia = RigidInertia | ArticulatedInertia
 
 
@@ -77,31 +76,9 @@ def rigid_bodies(tree: Tree) -> dict[int, ArticulatedInertia]:
     return IA
 
 
-def moving_bodies(
-    tree: Tree, m: Velocities, external: Mapping[int, Force] | None
-) -> tuple[dict[int, RigidInertia | ArticulatedInertia], dict[int, Force]]:
-    """Return IA and pA before any joint is eliminated."""
-    IA: dict[int, RigidInertia | ArticulatedInertia] = {ROOT: RigidInertia.zero()}
-    pA = {ROOT: Force.zero()}
-    for i, _ in outward(tree, "bias", bias=pA):
-        inertia = tree.bodies[i].rigid_inertia()
-        IA[i] = inertia
-        pA[i] = wrench(inertia, m.BB[i], ZERO3)
-        if external and i in external:
-            pA[i] = pA[i] - external[i]
-    return IA, pA
-
-
 def last_first(S: Sequence[Motion]) -> Iterator[tuple[int, Motion]]:
     """Yield the columns of a joint in the order of elimination, with their places."""
     return ((k, S[k]) for k in reversed(range(len(S))))
-
-
-def unit_index(s: Motion) -> int | None:
-    """Return k if s is the k-th unit vector."""
-    parts = s.parts()
-    ones = [k for k, e in enumerate(parts) if not e.is_zero]
-    return ones[0] if len(ones) == 1 and parts[ones[0]] is const(1.0) else None
 
 
 # ------------------------------------------------------------ with clusters
@@ -129,7 +106,6 @@ class Joined:
 
     s: Motion
     G: Factors
-    bias: Expr
 
 
 @final
@@ -144,12 +120,11 @@ class Elimination:
         f   = IA a + pA + Σ F_y ÿ              the force across the joint of i
         τ_y = F_y · a + Σ D_yz z̈ + d_y         of each such coordinate
 
-    A joint that moves with y and z adds to it, with U = IA S and c = c_J + S g the part
-    of its acceleration that is known, after which a is that of i without c,
+    A joint that moves with y and z adds to it, with U = IA S (g is in the motion that
+    forces and γ begin with, `rnea.ReferenceMotion`)
 
-        pA   += IA c        d_y += F_y · c
         D_yz += G_y S · F_z + G_z S · F_y + G_y G_z (S · U + armature)
-        d_y  += G_y (S · pA + armature g − τ)  F_y += G_y U
+        d_y  += G_y (S · pA − τ)        F_y += G_y U
 
     A coordinate is eliminated where the last of its joints has joined, as a plain joint
     is: on one path that is the joint nearest to the root, on several branches the body
@@ -179,27 +154,16 @@ class Elimination:
         self.steps: dict[int, list[Eliminated | Joined]] = {}
         self.found: dict[int, Expr] = {}
         """ÿ of shared coordinates, and −λ of rows"""
-        self.c: dict[int, Motion] = {}
-        """of joints, where it is not in pA yet"""
-        self.known: dict[int, Motion] = {}
-        """c of joints that share coordinates"""
 
     # ------------------------------------------------------------ tips to root
 
-    def eliminate(
-        self, i: int, S: Sequence[Motion], tau: Sequence[Expr], c: Motion = STILL
-    ) -> None:
-        """Eliminate what meets in body i, its joint, and what ends with that.
-
-        ``c`` is the bias of the joint.
-        """
-        self.c[i], dofs = c, self.tree.dofs[i] if S else ()
+    def eliminate(self, i: int, S: Sequence[Motion], tau: Sequence[Expr]) -> None:
+        """Eliminate what meets in body i, its joint, and what ends with that."""
+        dofs = self.tree.dofs[i] if S else ()
         F = self.F.setdefault(i, {})
         steps = self.steps[i] = [
             self._eliminate_shared(i, y, F) for y in self.clusters.meeting.get(i, ())
         ]
-        if any(dof in self.clusters.G for dof in dofs):  # then all of them are
-            self._add_known(i, S, F)
         for k, s in last_first(S):
             dof = dofs[k]
             if dof in self.clusters.G:
@@ -212,30 +176,15 @@ class Elimination:
 
     def carry(self, i: int, X: Transform) -> None:
         """Add what is left of body i to its parent."""
-        p, Ia, F, c = self.tree.parents[i], self.IA[i], self.F.pop(i), self.c[i]
-        pa = self.pA[i] + Ia @ c
+        p, Ia = self.tree.parents[i], self.IA[i]
         if isinstance(Ia, RigidInertia):  # nothing was eliminated beyond i
             self.IA[p] = sum_of(self.IA[p], X.back(Ia))
         else:
             self.IA[p] = articulated(self.IA[p]) + X.back(Ia)
-        self.pA[p] = self.pA[p] + X.back(pa)
+        self.pA[p] = self.pA[p] + X.back(self.pA[i])
         above = self.F.setdefault(p, {})
-        for y, f in F.items():
-            self._add_bias(y, f.dot(c))
+        for y, f in self.F.pop(i).items():
             above[y] = above.get(y, Force.zero()) + X.back(f)
-
-    def _add_known(self, i: int, S: Sequence[Motion], F: dict[int, Force]) -> None:
-        """Add what the known part of a joint's acceleration causes."""
-        c, self.c[i] = self.c[i], STILL
-        for dof, s in zip(self.tree.dofs[i], S, strict=True):
-            bias = self.clusters.bias.get(dof, ZERO)
-            c = c + s * bias
-            for z, x in self.clusters.J.get(dof, {}).items():
-                self._add_bias(z, x * bias)
-        self.known[i] = c
-        self.pA[i] = self.pA[i] + self.IA[i] @ c
-        for z, f in F.items():
-            self._add_bias(z, f.dot(c))
 
     def _eliminate_joint(
         self, i: int, k: int, s: Motion, F: dict[int, Force], tau: Expr
@@ -289,10 +238,9 @@ class Elimination:
         self, i: int, dof: int, s: Motion, F: dict[int, Force], tau: Expr
     ) -> Joined:
         """Let a degree of freedom move with shared coordinates."""
-        G, bias = self.clusters.G[dof], self.clusters.bias.get(dof, ZERO)
-        U, armature = self.IA[i] @ s, self.tree.bodies[i].joint.armature
-        D = s.dot(U) + armature
-        d = s.dot(self.pA[i]) + armature * bias - tau
+        G, U = self.clusters.G[dof], self.IA[i] @ s
+        D = s.dot(U) + self.tree.bodies[i].joint.armature
+        d = s.dot(self.pA[i]) - tau
         along = dict(self.clusters.J.get(dof, {}))
         for z, f in F.items():
             along[z] = along.get(z, ZERO) + s.dot(f)
@@ -306,7 +254,7 @@ class Elimination:
                     self._add(y, z, g * h * D)
         for y, g in G.items():
             F[y] = F.get(y, Force.zero()) + U * g
-        return Joined(s, G, bias)
+        return Joined(s, G)
 
     def _add(self, y: int, z: int, x: Expr) -> None:
         """Add to D_yz."""
@@ -327,12 +275,10 @@ class Elimination:
             a: the acceleration of its parent, there.
         """
         qdd: tuple[Expr, ...] = ()
-        a = a + self.c[i]
         for step in reversed(self.steps[i]):
             if isinstance(step, Joined):
-                a = a + self.known.pop(i, STILL)
                 x = total(g * self.found[y] for y, g in step.G.items())
-                a, qdd = a + step.s * x, (*qdd, x + step.bias)
+                a, qdd = a + step.s * x, (*qdd, x)
                 continue
             column = step.column
             x = step.u - column.Ud.dot(a)

@@ -23,13 +23,9 @@ moves by (wJ, vJ)
     w = E w_p + wJ        ẇ = E ẇ_p + E w_p × wJ + ẇJ
     a = E (a_p + B_p r) + 2 E w_p × vJ + wJ × vJ + aJ
 
-(ẇ, a) transforms as a spatial motion, and what the velocities add to it is
+    X[i]  transform, p to i        S[i]  joint motion basis
 
-    c = (E w_p × wJ,  E w_p× w_p× r + 2 E w_p × vJ + wJ × vJ)
-
-    X[i]  transform, p to i        w[i]   angular velocity
-    S[i]  joint motion basis       BB[i]  w× w×, symmetric
-    r[i]  origin of i in p         c[i]   velocity-product acceleration
+What does not depend on velocities in (ẇ, a) transforms as a spatial motion.
 """
 
 from __future__ import annotations
@@ -44,7 +40,7 @@ from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Rotate, Shift, Step, Transform
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec, mat
 from ramidyn.spatial.vectors import Force, Motion, Tag, common
-from ramidyn.symbolic.expr import Expr, region
+from ramidyn.symbolic.expr import Expr, const, region
 from ramidyn.tree.frames import fixed_steps, position, transform
 from ramidyn.tree.model import Frame
 from ramidyn.tree.tree import ROOT, Tree
@@ -71,6 +67,13 @@ def joint_motion(S: tuple[Motion, ...], qd: tuple[Expr, ...]) -> Motion:
     for s, x in zip(S, qd, strict=True):
         total = total + s * x
     return total
+
+
+def unit_index(s: Motion) -> int | None:
+    """Return k if s is the k-th unit vector."""
+    parts = s.parts()
+    ones = [k for k, e in enumerate(parts) if not e.is_zero]
+    return ones[0] if len(ones) == 1 and parts[ones[0]] is const(1.0) else None
 
 
 def centripetal(w: Vec) -> Mat:
@@ -103,46 +106,23 @@ class BodyMotion(NamedTuple):
         """Return the motion of the world, which accelerates against gravity."""
         return BodyMotion(ZERO3, ZERO3, -gravity, ZERO33)
 
+    @staticmethod
+    def of(w: Vec, wd: Vec, a: Vec) -> BodyMotion:
+        """Return the motion with an angular velocity and accelerations."""
+        return BodyMotion(w, wd, a, plus_cross(centripetal(w), wd))
+
     def beyond(
         self, X: Transform, vJ: Motion = NO_MOTION, aJ: Motion = NO_MOTION
     ) -> BodyMotion:
         """Return the motion of a body or frame that moves with vJ and aJ in this."""
         wp = X.rotate(self.w)
-        w = wp + vJ.w
         wd = X.rotate(self.wd) + wp.cross(vJ.w) + aJ.w
         a = X.rotate(self.a + self.B @ position(X)) + (coriolis(wp, vJ) + aJ.v)
-        return BodyMotion(w, wd, a, plus_cross(centripetal(w), wd))
+        return BodyMotion.of(wp + vJ.w, wd, a)
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class Velocities:
-    """The velocity-dependent terms of every body."""
-
-    X: dict[int, Transform]
-    S: dict[int, tuple[Motion, ...]]
-    w: dict[int, Vec]
-    BB: dict[int, Mat]
-    r: dict[int, Vec]
-    c: dict[int, Motion]
-
-
-def velocities(tree: Tree, q: JointVector, qd: JointVector) -> Velocities:
-    """Return the velocity terms that the algorithms need, root to tips."""
-    X, S = transforms(tree, q), joint_columns(tree)
-    w = {ROOT: ZERO3}
-    BB = {ROOT: ZERO33}
-    r: dict[int, Vec] = {}
-    c: dict[int, Motion] = {}
-    for i, p in outward(tree, "velocity", w=w, BB=BB, c=c):
-        vJ = joint_motion(S[i], qd[i])
-        wp = X[i].rotate(w[p])
-        w[i] = wp + vJ.w
-        BB[i] = centripetal(w[i])
-        r[i] = position(X[i])
-        linear = X[i].rotate(BB[p] @ r[i]) + coriolis(wp, vJ)
-        c[i] = Motion(wp.cross(vJ.w), linear, vJ.frame)
-    return Velocities(X, S, w, BB, r, c)
+    def accelerated(self, aJ: Motion) -> BodyMotion:
+        """Return the motion of a body that accelerates by aJ more."""
+        return BodyMotion.of(self.w, self.wd + aJ.w, self.a + aJ.v)
 
 
 def wrench(inertia: RigidInertia, B: Mat, a: Vec) -> Force:

@@ -181,7 +181,7 @@ SYMBOLS = (
     (
         "B_j, D_j",
         "joint axes and their rates",
-        "`S` in `algorithms/crba.py`; c in `aba.py`",
+        "`S` in `algorithms/crba.py`; `BodyMotion` in `kinematics.py`",
     ),
     (
         "T_j, R_j",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
+from ramidyn.algorithms import rnea
+from ramidyn.algorithms.clusters import mimic_clusters
 from ramidyn.algorithms.forces.applied import Applied, ForceScene
 from ramidyn.algorithms.kinematics import to_frame
-from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.forces.inputs import Custom, force_inputs
 from ramidyn.errors import ArgumentError, Error, ShapeError, TraceError, unknown_name
 from ramidyn.quantities.frames import pose, velocity
@@ -73,8 +74,21 @@ def newton_euler(context: Context, qdd: Sequence[Expr], applied: Applied) -> lis
     """Return M q̈ + C + g less what is applied."""
     moved = context.coordinates.acceleration(qdd, context.qd)
     tree, gravity = context.dynamics_tree, context.gravity
-    tau = rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
+    tau = rnea.rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
     return context.coordinates.force(applied.taken_from(tau), qdd)
+
+
+def reference_forces(
+    context: Context, applied: Applied
+) -> tuple[list[Expr], list[Expr]]:
+    """Return τ and q̈ of the motion that forward dynamics begins with."""
+    tree, coordinates, qd = context.dynamics_tree, context.coordinates, context.qd
+    reference = rnea.ReferenceMotion(tree, mimic_clusters(tree))
+    tau, _ = rnea.newton_euler(
+        tree, context.q, qd, reference, context.gravity, applied.bodies
+    )
+    qdd = coordinates.public_acceleration(reference.qdd, qd)
+    return coordinates.force(applied.taken_from(tau), qdd), qdd
 
 
 def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:

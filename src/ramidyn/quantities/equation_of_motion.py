@@ -17,6 +17,7 @@ from ramidyn.quantities.applied import (
     acting_forces,
     external_forces,
     newton_euler,
+    reference_forces,
 )
 from ramidyn.quantities.mass_matrix import (
     CRBA,
@@ -115,7 +116,8 @@ def factored_acceleration(
     context: Context, applied: Applied, algorithm: str = "auto"
 ) -> tuple[list[Expr], MassSolver]:
     """Return q̈ by the factor of M, and the factor; ``algorithm`` is that of M."""
-    bias = newton_euler(context, zeros(context.model.nv), applied)
+    forces, reference = reference_forces(context, applied)
     solver = MassSolver(*sparse_mass_matrix(context, algorithm))
-    tau = context.inputs["tau"]
-    return solver.solved([tau[v] - bias[v] for v in range(len(bias))]), solver
+    given = context.inputs["tau"]
+    left = solver.solved([x - y for x, y in zip(given, forces, strict=True)])
+    return [x + y for x, y in zip(left, reference, strict=True)], solver

@@ -34,35 +34,35 @@ FILES = {
 
 COUNTS = {
     "talos": {
-        "forward_dynamics": (10416, 11062),
-        "inverse_dynamics": (4940, 5007),
-        "mass_matrix": (4104, 5560),
-        "inverse_dynamics_derivatives": (36725, 43988),
-        "forward_dynamics_derivatives": (113128, 192752),
+        "forward_dynamics": (9698, 10342),
+        "inverse_dynamics": (4871, 5007),
+        "mass_matrix": (3841, 5560),
+        "inverse_dynamics_derivatives": (36472, 43988),
+        "forward_dynamics_derivatives": (112841, 192752),
     },
     "tiago_pro": {
-        "forward_dynamics": (6310, 7496),
+        "forward_dynamics": (6190, 7079),
         "inverse_dynamics": (3204, 3210),
         "mass_matrix": (2363, 3815),
         "inverse_dynamics_derivatives": (21127, 25360),
         "forward_dynamics_derivatives": (31758, 52524),
     },
     "panda": {
-        "forward_dynamics": (1232, 1506),
+        "forward_dynamics": (1200, 1288),
         "inverse_dynamics": (663, 667),
         "mass_matrix": (377, 503),
         "inverse_dynamics_derivatives": (4535, 4971),
         "forward_dynamics_derivatives": (7413, 8720),
     },
     "pr2": {
-        "forward_dynamics": (4871, 5384),
+        "forward_dynamics": (4712, 5057),
         "inverse_dynamics": (2631, 2640),
         "mass_matrix": (1498, 2166),
         "inverse_dynamics_derivatives": (19080, 22857),
         "forward_dynamics_derivatives": (29841, 51169),
     },
     "baxter": {
-        "forward_dynamics": (2641, 2999),
+        "forward_dynamics": (2575, 2925),
         "inverse_dynamics": (1443, 1451),
         "mass_matrix": (836, 962),
         "inverse_dynamics_derivatives": (9702, 10414),
@@ -74,14 +74,14 @@ COUNTS = {
         "inverse_dynamics_derivatives": (25751, 25751),
     },
     "romeo_with_rotors": {
-        "forward_dynamics": (8085, 8107),
+        "forward_dynamics": (7568, 7802),
         "inverse_dynamics": (3584, 3606),
         "mass_matrix": (2904, 2904),
         "inverse_dynamics_derivatives": (25751, 25751),
         "forward_dynamics_derivatives": (89942, 97949),
     },
     "alex": {
-        "forward_dynamics": (12377, 12496),
+        "forward_dynamics": (11965, 11892),
         "inverse_dynamics": (5441, 5401),
         "mass_matrix": (6735, 7797),
         "inverse_dynamics_derivatives": (42461, 47229),
@@ -89,6 +89,8 @@ COUNTS = {
     },
 }
 """total operations with joints that follow their leaders, and with independent ones"""
+
+ALLOWED = {("alex", "inverse_dynamics"): 40, ("alex", "forward_dynamics"): 80}
 
 FAST = ("forward_dynamics", "inverse_dynamics", "mass_matrix")
 
@@ -136,7 +138,9 @@ def test_joints_that_follow_cost_no_more_than_independent_ones(
     assert found == COUNTS[name][quantity]
     # A follower with a factor and an offset of its own takes five operations to say how
     # it moves: 8 fingers of Alex, of which inverse dynamics saves nothing elsewhere.
-    allowed = 40 if (name, quantity) == ("alex", "inverse_dynamics") else 0
+    # Nor does it choose how it accelerates in the motion that forward dynamics begins
+    # with: three operations at the joint, and four for its body and each one beyond.
+    allowed = ALLOWED.get((name, quantity), 0)
     assert found[0] <= found[1] + allowed
 
 

@@ -108,7 +108,7 @@ MUTATIONS = {
     ],
     "articulated": [
         "+ X.back(Ia) -> + Ia",
-        "+ X.back(pa) -> + pa",
+        "+ X.back(self.pA[i]) -> + self.pA[i]",
         "self.pA[i] + column.U * u -> self.pA[i - 1] + column.U * u",
     ],
     "crba": [
