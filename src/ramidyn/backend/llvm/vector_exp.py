@@ -50,7 +50,7 @@ def exponential(lanes: int, dtype: str) -> str:
     k, r = _reduce_argument(b, form)
     series = [1.0 / math.factorial(n) for n in range(2, 2 + TERMS[form.name])]
     rr = b.let(f"fmul {t} {r}, {r}")
-    p = b.polynomial(form, r, rr, tuple(nearest(form, c) for c in series))
+    p = b.polynomial(form, r, tuple(nearest(form, c) for c in series))
     y = b.let(f"fadd {t} {b.fma(form, rr, p, r)}, {b.splat(form.name, 1.0)}")
 
     shift = b.splat(f"i{form.bits}", FRACTION[form.name])

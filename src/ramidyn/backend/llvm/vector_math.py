@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final
 
 from ramidyn.backend.runtime.memory_layout import LIBM
@@ -144,20 +145,14 @@ class Lines:
             f"call {t} {intrinsic(op, self.lanes, form)}({t} {a}, {t} {b}, {t} {c})"
         )
 
-    def polynomial(
-        self, form: Format, z: str, zz: str, coefficients: tuple[float, ...]
-    ) -> str:
-        """Append a polynomial, constant term first, at half the depth of Horner's."""
-        pairs = [
-            self.fma(form, z, self.splat(form.name, b), self.splat(form.name, a))
-            for a, b in zip(coefficients[::2], coefficients[1::2], strict=False)
-        ]
-        if len(coefficients) % 2:
-            pairs.append(self.splat(form.name, coefficients[-1]))
-        p = pairs.pop()
-        for pair in reversed(pairs):
-            p = self.fma(form, p, zz, pair)
-        return p
+    def polynomial(self, form: Format, z: str, coefficients: tuple[float, ...]) -> str:
+        """Append a polynomial, constant term first, by Horner's rule.
+
+        Each coefficient but the last is an operand in memory, and angles do not wait
+        for each other.
+        """
+        *rest, last = (self.splat(form.name, c) for c in coefficients)
+        return reduce(lambda p, c: self.fma(form, p, z, c), reversed(rest), last)
 
     def reduce(
         self, form: Format, x: str, parts: tuple[float, ...], op: str
@@ -247,10 +242,8 @@ def sincos(lanes: int, dtype: str, *, fused: bool = False, is_sum: bool = False)
 
     z = b.let(f"fmul {t} {r}, {r}")
     rz = b.let(f"fmul {t} {r}, {z}")
-    zz = b.let(f"fmul {t} {z}, {z}")
-    s = b.fma(form, rz, b.polynomial(form, z, zz, form.sin), r)
-    c = b.fma(form, b.polynomial(form, z, zz, form.cos), z, b.splat(form.name, -0.5))
-    c = b.fma(form, c, z, b.splat(form.name, 1.0))
+    s = b.fma(form, rz, b.polynomial(form, z, form.sin), r)
+    c = b.polynomial(form, z, (1.0, -0.5, *form.cos))
 
     odd = b.let(f"shl {i} {k}, {b.splat(f'i{form.bits}', form.bits - 1)}")
     half = b.let(f"shl {i} {k}, {b.splat(f'i{form.bits}', form.bits - 2)}")
