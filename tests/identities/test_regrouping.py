@@ -12,11 +12,14 @@ import ramidyn
 from ramidyn.catalog.paper_robots import chain, hmmwv, random_tree
 from ramidyn.compiler import program_of
 from ramidyn.description.description import Inertial
+from ramidyn.description.joint_types import Revolute
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.tracing.chooser import trace_quantities
+from ramidyn.tree.parameters import movable
+from ramidyn.tree.tree import BodyInertia
 from support.every_joint import every_joint
 
 
@@ -76,6 +79,29 @@ def test_a_regrouped_robot_computes() -> None:
     np.testing.assert_allclose(
         simpler["forward_dynamics"], plain["forward_dynamics"], rtol=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "moving", "still"),
+    [
+        ((2.0, 2.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0)),  # a wheel: one is left
+        ((3.0, 2.5, 1.5), (1.0, 0.5, 1.5), (0.5, 0.0, 1.5)),
+        ((3.0, 2.0, 1.0), (1.0, 0.0, 1.0), (1.0, 0.0, 1.0)),
+    ],
+)
+def test_the_rod_leaves_few_parameters(
+    diagonal: tuple[float, float, float],
+    moving: tuple[float, float, float],
+    still: tuple[float, float, float],
+) -> None:
+    xx, yy, zz = diagonal
+    body = BodyInertia(1.0, (0.1, 0.2, 0.3), (xx, 0.0, 0.0, yy, 0.0, zz))
+    for is_moving, wanted in ((True, moving), (False, still)):
+        part = movable(Revolute(), body, is_moving)
+        assert part is not None
+        left = body - part
+        assert tuple(np.diag(left.I)) == wanted
+        assert (left.m, left.h) == (0.0, (0.1, 0.2, 0.0))
 
 
 # ------------------------------------------------------------ an equivalent design

@@ -125,33 +125,33 @@ class BodyMotion(NamedTuple):
         return BodyMotion.of(self.w, self.wd + aJ.w, self.a + aJ.v)
 
 
-def wrench(inertia: RigidInertia, B: Mat, a: Vec) -> Force:
-    """Return the force on a body with B = ẇ× + w× w×, its origin accelerating by a.
+def wrench(inertia: RigidInertia, motion: BodyMotion) -> Force:
+    """Return the force on a moving body.
 
     With the second moments J = ½ tr(I) 1 − I, the moment is that of B J − (B J)ᵀ.
     """
-    I, h = inertia.I, inertia.h
+    I, h, B = inertia.I, inertia.h, motion.B
     half = (I[0][0] + I[1][1] + I[2][2]) * 0.5
-    Jx, Jy, Jz = half - I[0][0], half - I[1][1], half - I[2][2]
+    J = [half - I[i][i] for i in range(3)]
     Jxy, Jxz, Jyz = -I[0][1], -I[0][2], -I[1][2]
+
+    def about(i: int) -> Expr:
+        """Return B_kj J_j − B_jk J_k, the moment about axis i of the plane j, k."""
+        j, k = (i + 1) % 3, (i + 2) % 3
+        less, I_ii = J[j] - J[k], J[j] + J[k]
+        if less.is_zero or I_ii.is_zero:  # one product
+            return motion.w[j] * motion.w[k] * less + motion.wd[i] * I_ii
+        return B[k][j] * J[j] - B[j][k] * J[k]
+
     n = Vec(
         (
-            B[2][0] * Jxy
-            - B[1][0] * Jxz
-            + (B[2][1] * Jy - B[1][2] * Jz)
-            + (B[2][2] - B[1][1]) * Jyz,
-            B[0][1] * Jyz
-            - B[2][1] * Jxy
-            + (B[0][2] * Jz - B[2][0] * Jx)
-            + (B[0][0] - B[2][2]) * Jxz,
-            B[1][2] * Jxz
-            - B[0][2] * Jyz
-            + (B[1][0] * Jx - B[0][1] * Jy)
-            + (B[1][1] - B[0][0]) * Jxy,
+            B[2][0] * Jxy - B[1][0] * Jxz + about(0) + (B[2][2] - B[1][1]) * Jyz,
+            B[0][1] * Jyz - B[2][1] * Jxy + about(1) + (B[0][0] - B[2][2]) * Jxz,
+            B[1][2] * Jxz - B[0][2] * Jyz + about(2) + (B[1][1] - B[0][0]) * Jxy,
         )
     )
-    f = a * inertia.m + B @ h
-    return Force(n + h.cross(a), f, inertia.frame)
+    f = motion.a * inertia.m + B @ h
+    return Force(n + h.cross(motion.a), f, inertia.frame)
 
 
 @final

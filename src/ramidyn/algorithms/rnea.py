@@ -88,7 +88,7 @@ def net_forces(
             motion[i] = qdd.beyond(motion[p], i, X[i], vJ)
         else:
             motion[i] = motion[p].beyond(X[i], vJ, joint_motion(S[i], qdd[i]))
-        f[i] = wrench(tree.bodies[i].rigid_inertia(), motion[i].B, motion[i].a)
+        f[i] = wrench(tree.bodies[i].rigid_inertia(), motion[i])
         if external and i in external:
             f[i] = f[i] - external[i]
     return f

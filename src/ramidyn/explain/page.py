@@ -232,7 +232,8 @@ def _choices(e: Explanation) -> str:
         return ""
     note = (
         "In units of one multiplication: a division or square root counts 6, a sine "
-        "20. The cheapest is compiled."
+        "20; to a small program, each cycle of its longest chain of operations adds 1. "
+        "The cheapest is compiled."
     )
     for text in filter(None, (e.force_cost, e.closed_loops)):
         note += f" {html.escape(text[0].upper() + text[1:])}."

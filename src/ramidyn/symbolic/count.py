@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ramidyn.symbolic.expr import Expr
     from ramidyn.symbolic.program import Callee, ColumnLoop, Program
 
 FIELD = {
@@ -94,6 +95,19 @@ def count(program: Program) -> Ops:
     for callee, calls in Counter(e.value for e in program.calls).items():
         total = total + calls * _called(callee)
     return total
+
+
+def longest_wait(program: Program) -> int:
+    """Return the cycles of the longest chain of operations, each waiting for the last.
+
+    The program has no calls.
+    """
+    ready: dict[Expr, int] = {}
+    for e in program.order:
+        if e.args:
+            begin = max([ready.get(a, 0) for a in e.args])
+            ready[e] = begin + LATENCY.get(e.op, PRODUCT_LATENCY)
+    return max(ready.values(), default=0)
 
 
 def how_often(callee: Callee, what: str | None = None) -> str:

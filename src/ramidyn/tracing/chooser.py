@@ -3,8 +3,10 @@
 Every candidate is traced. Those within a tenth of the cheapest are simplified, as they
 will be when they are compiled, and the one with the least `Ops.cost` wins; the others
 are too far behind to catch up. Small programs can lose a fifth of their operations and
-are simplified quickly, so their candidates may be half as costly again. The winner is
-compiled as it is here, traced and simplified.
+are simplified quickly, so their candidates may be half as costly again. They also have
+too little else to do while operations wait for each other, so the cycles of the longest
+such wait are added to their costs. The winner is compiled as it is here, traced and
+simplified.
 
 Quantities that share a choice (operational space of the same tasks) are counted
 together; other quantities in a kernel are chosen one by one. Whatever else is chosen by
@@ -20,7 +22,7 @@ from typing import Any, NamedTuple, cast, final
 
 from ramidyn.description.conventions import Conventions
 from ramidyn.simplify.passes import simplify
-from ramidyn.symbolic.count import count
+from ramidyn.symbolic.count import count, longest_wait
 from ramidyn.symbolic.program import Program, free_name
 from ramidyn.symbolic.trace import Shape, trace
 from ramidyn.tracing.context import Context
@@ -124,8 +126,10 @@ def cheapest(
     """Return the cheapest program, the first of equals, and what all cost."""
     costs = {name: count(c.program).cost for name, c in candidates.items()}
     least = min(costs.values())
-    near = max(near, near_if_small) if least <= SMALL else near
+    is_small = least <= SMALL
+    near = max(near, near_if_small) if is_small else near
     close = [n for n, cost in costs.items() if cost <= near * least]
+    waits = is_small and not any(candidates[n].program.calls for n in close)
     simplified: dict[str, int] = {}
     if len(close) > 1:
         alike: dict[Any, list[str]] = {}
@@ -133,9 +137,10 @@ def cheapest(
             _, *content, _ = candidates[name].program.flat()  # not its name and regions
             alike.setdefault(tuple(content), []).append(name)
         for same in alike.values() if len(alike) > 1 else ():
-            cost = count(candidates[same[0]].simplified).cost
+            program = candidates[same[0]].simplified
+            cost = count(program).cost + (longest_wait(program) if waits else 0)
             simplified.update(dict.fromkeys(same, cost))
-    decisive = {**costs, **simplified}
+    decisive = simplified or costs
     return Comparison(min(decisive, key=decisive.__getitem__), simplified, costs)
 
 

@@ -58,6 +58,13 @@ class BodyInertia:
         """(3, 3) about the origin."""
         return full(self.upper)
 
+    @property
+    def second_moments(self) -> Three:
+        """∫ x² dm, ∫ y² dm and ∫ z² dm."""
+        xx, _, _, yy, _, zz = self.upper
+        half = (xx + yy + zz) * 0.5
+        return half - xx, half - yy, half - zz
+
     def matrix(self) -> Array:
         """Return the spatial inertia, (6, 6), angular part first."""
         x, y, z = self.h
@@ -103,16 +110,33 @@ class BodyInertia:
 
 
 def _sum(a: BodyInertia, b: BodyInertia, sign: float) -> BodyInertia:
-    """Return a ± b, with zeros for what is left of equal numbers."""
+    """Return a ± b, with zeros for what is left of equal numbers.
+
+    One that is flat then, but for rounding, has ∫ z² dm = 0 to the last digit.
+    """
     scale = max(map(abs, (*a.upper, *b.upper)))
     h = tuple(total(x, sign * y) for x, y in zip(a.h, b.h, strict=True))
     I = [x + sign * y for x, y in zip(a.upper, b.upper, strict=True)]
-    return BodyInertia(total(a.m, sign * b.m), h, without_rounding(I, scale))
+    xx, xy, xz, yy, yz, zz = without_rounding(I, scale)
+    if without_rounding([xx + yy - zz], scale) == (0.0,):
+        zz = xx + yy
+    return BodyInertia(total(a.m, sign * b.m), h, (xx, xy, xz, yy, yz, zz))
 
 
-def nonzeros(inertia: BodyInertia) -> int:
-    """Return the number of parameters, of ten, that are not zero."""
-    return sum(x != 0.0 for x in (inertia.m, *inertia.h, *inertia.upper))
+def nonzeros(inertia: BodyInertia, is_moving: bool = True) -> int:
+    """Return the number of parameters, of ten, that are not zero.
+
+    Three of them are the diagonal of I, or, of a moving body, ∫ x² dm, ∫ y² dm and
+    ∫ z² dm if more of these are zero.
+    """
+    xx, xy, xz, yy, yz, zz = inertia.upper
+    others = (inertia.m, *inertia.h, xy, xz, yz)
+    diagonals = ((xx, yy, zz), inertia.second_moments)
+    return _nonzeros(others) + min(map(_nonzeros, diagonals[: 1 + is_moving]))
+
+
+def _nonzeros(numbers: Sequence[float]) -> int:
+    return sum(x != 0.0 for x in numbers)
 
 
 @final

@@ -56,7 +56,7 @@ def stages(robot: Robot, quantity: Quantity) -> dict[str, Ops]:
     variants = {
         "file": (file, file.tree),
         "placed": (moved, moved.tree),
-        "regrouped": (moved, regroup(moved.tree)),
+        "regrouped": (moved, regroup(moved.tree, "qd" in quantity.input_shapes(moved))),
     }
     out: dict[str, Ops] = {}
     for name, (model, tree) in variants.items():

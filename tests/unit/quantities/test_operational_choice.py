@@ -39,6 +39,7 @@ from ramidyn.symbolic.count import count as ops
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Quantity, quantity
 from support.asimo import as_robot
+from support.choices import prices
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.references import path_of
@@ -63,13 +64,9 @@ POINTS = [Task("left_hand", "position"), Task("right_hand", "position")]
 Make = Callable[..., Quantity]
 
 
-def counts(make: Make, robot: Robot, tasks: object) -> dict[str, int]:
-    names = ("auto", *supported_algorithms(robot.model))
-    return {a: count(make(tasks, a), robot).cost for a in names}
-
-
 def assert_cheapest(make: Make, robot: Robot, tasks: object) -> None:
-    found = counts(make, robot, tasks)
+    names = ("auto", *supported_algorithms(robot.model))
+    found = prices(make(tasks), robot, names)
     least = min(found.values())
     assert found["auto"] <= least * (1.0 if robot.nv <= SMALL else 1.01), found
 

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from ramidyn.symbolic import expr, functions
-from ramidyn.symbolic.count import DIVISION_COST, FUNCTION_COST, Ops, count
+from ramidyn.symbolic.count import (
+    DIVISION_COST,
+    FUNCTION_COST,
+    LATENCY,
+    PRODUCT_LATENCY,
+    Ops,
+    count,
+    longest_wait,
+)
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.trace import trace
 from support.programs import random_program
@@ -73,3 +81,13 @@ def test_slow_operations_cost_more() -> None:
 def test_counts_read_as_a_list() -> None:
     assert str(Ops(mul=1200, add=3)) == "1,200 mul, 3 add"
     assert str(Ops()) == "no operations"
+
+
+def test_only_the_longest_chain_waits() -> None:
+    def chains(x: Expr, y: Expr) -> list[Expr]:
+        return [functions.sin(x) * y + x, x * x * x * x, x / y]
+
+    program = trace(chains, {"x": (), "y": ()})
+    wanted = LATENCY["sin"] + PRODUCT_LATENCY + LATENCY["add"]
+    assert longest_wait(program) == wanted
+    assert longest_wait(trace(lambda x: x, {"x": ()})) == 0
