@@ -74,7 +74,7 @@ class Stages:
     ) -> None:
         self._choose, self._dtype = choose, dtype
         self._chosen: dict[str, Candidate] = {} if first is None else {dtype: first}
-        self._schedules: dict[bool, Schedule] = {}
+        self._schedules: dict[int, Schedule] = {}
 
     def chosen(self, dtype: str) -> Candidate:
         """Trace the program for a dtype: all its candidates, of which one is chosen."""
@@ -94,14 +94,17 @@ class Stages:
 
     def schedule(self, lanes: int) -> Schedule:
         """Schedule in cuts and places of values: for one state, or for batches."""
-        from ramidyn.backend.llvm.schedule import schedule, schedule_of_one  # noqa: PLC0415  not from the cache
+        from ramidyn.backend.llvm.schedule import schedule_of_batch, schedule_of_one  # noqa: PLC0415  not from the cache
+        from ramidyn.backend.runtime.tiles import Tile  # noqa: PLC0415  not from the cache
 
-        is_one = lanes == 1
-        if is_one not in self._schedules:
+        if lanes not in self._schedules:
             with announced(f"scheduling {self.program.name}"):
-                make = schedule_of_one if is_one else schedule
-                self._schedules[is_one] = make(self.lowered)
-        return self._schedules[is_one]
+                self._schedules[lanes] = (
+                    schedule_of_one(self.lowered)
+                    if lanes == 1
+                    else schedule_of_batch(self.lowered, Tile(self._dtype, lanes).slot)
+                )
+        return self._schedules[lanes]
 
     def native(
         self, interface: Interface, target: Target, progress: Progress

@@ -128,10 +128,11 @@ def _kernel(
     """Return the constant block that the driver reads: see `memory_layout.Kernel`."""
     pointer = ir.IntType(8).as_pointer()
     double = ir.DoubleType()
-    cuts = [
+    functions = [
         module.external(f"cut{k}{seal}", ir.VoidType(), [pointer] * 3)
-        for k in range(len(schedule.functions))
+        for k in range(len(schedule.functions) + len(schedule.ferries))
     ]
+    cuts = functions[: len(schedule.functions)]
     pairs = ("atan2", "pow")
     libm = [
         module.external(name, double, [double] * (2 if name in pairs else 1))
@@ -164,6 +165,8 @@ def _kernel(
     words[Kernel.STEPS] = _constants(module, "steps", steps.words)
     words[Kernel.N_STEPS] = len(schedule.steps)
     words[Kernel.MOVES] = _constants(module, "moves", steps.moves, ir.IntType(32))
+    for word, k in zip((Kernel.BRING, Kernel.TAKE), schedule.carriers, strict=True):
+        words[word] = functions[k] if k >= 0 else 0
     words[Kernel.MALLOC], words[Kernel.FREE] = malloc, free
     return _constants(module, "kernel", words)
 

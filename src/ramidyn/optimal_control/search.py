@@ -109,7 +109,8 @@ class PlanningKernels:
 
     def keep_memory(self, kernel: Words) -> None:
         """Give a kernel memory for the workspaces of all its tiles."""
-        size = kernel[Kernel.TILES] * kernel[Kernel.BYTES] + LINE
+        # One to spare: see `run_groups`.
+        size = (kernel[Kernel.TILES] + 1) * kernel[Kernel.BYTES] + LINE
         if kernel[Kernel.KEPT_BYTES] < size:
             memory = np.zeros(-(-size // WORD))
             self._memory.append(memory)  # as long as the kernel

@@ -137,6 +137,7 @@ def kernel_block(
     block[Kernel.MOVES] = ctypes.addressof(moves)
     block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
     block[Kernel.FREE] = python_function("PyMem_RawFree")
+    block[Kernel.BRING], block[Kernel.TAKE] = kernel.carriers
     kept = kept_memory(sizes, kernel.lanes)
     if kept is not None:
         block[Kernel.KEPT] = kept.ctypes.data
@@ -156,6 +157,7 @@ def kept_memory(sizes: KernelSizes, lanes: int) -> Array | None:
         is_large = sys.platform == "win32" or sizes.bytes + LINE > STACK_BYTES
     else:
         is_large = tiles > 1 and tiles * sizes.bytes > NEAR
+        tiles += 1  # to spare: see `run_groups`
     return np.zeros(tiles * sizes.bytes + LINE, np.uint8) if is_large else None
 
 

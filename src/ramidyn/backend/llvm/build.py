@@ -56,6 +56,8 @@ class NativeKernel:
     """what runs when; without any, the cuts run one after another"""
     writers: tuple[int, ...] = ()
     """the address of what writes each output, or 0: see `result_writer`"""
+    carriers: tuple[int, int] = (0, 0)
+    """addresses of the first and the last cut that carry data of other tiles, or 0"""
 
 
 @final
@@ -99,14 +101,17 @@ def build(
         except (CompileError, ValueError, KeyError, TypeError):
             stored = None  # made by something else: compile it anew
     schedule = scheduled()
-    total, done = len(schedule.functions) + len(interface.written(target)), 0
+    functions = len(schedule.functions) + len(schedule.ferries)
+    total, done = functions + len(interface.written(target)), 0
 
     def step(n: int) -> None:
         nonlocal done
         done += n
         progress(done, total)
 
-    layout = WorkspaceLayout(schedule.slots, schedule.outputs, schedule.steps, total)
+    layout = WorkspaceLayout(
+        schedule.slots, schedule.outputs, schedule.steps, total, schedule.carriers
+    )
     seal = layout.seal(key)
     parts = [
         *sources(schedule, target, seal),
@@ -132,6 +137,12 @@ class WorkspaceLayout:
     outputs: tuple[int, ...]
     steps: tuple[Instruction, ...]
     functions: int
+    carriers: tuple[int, int]
+
+    @property
+    def ferries(self) -> list[int]:
+        """Which functions carry data of other tiles: the last of all cuts."""
+        return sorted({*self.carriers} - {-1})
 
     def seal(self, key: str) -> str:
         """Return what ends the names of an entry's functions.
@@ -139,7 +150,7 @@ class WorkspaceLayout:
         It ties the object code to the workspace that it was made for: a name that does
         not fit is not found, and the code never runs.
         """
-        text = repr((key, self.slots, self.outputs, self.steps, self.functions))
+        text = repr((key, self))
         return "_" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -153,16 +164,18 @@ def _load(
     functions = [(code, (symbol(k, seal),)) for k, code in enumerate(objects)]
     code = LoadedCode(functions, target.processor)
     written = interface.written(target)
-    cuts = len(objects) - len(written)
-    writers = dict(zip(written, code.addresses[cuts:], strict=True))
+    end = len(objects) - len(written)
+    writers = dict(zip(written, code.addresses[end:], strict=True))
+    bring, take = (code.addresses[k] if k >= 0 else 0 for k in layout.carriers)
     return NativeKernel(
         target.lanes,
-        code.addresses[:cuts],
+        code.addresses[: end - len(layout.ferries)],
         layout.slots,
         layout.outputs,
         code,
         layout.steps,
         tuple(writers.get(k, 0) for k in range(len(interface.outputs))),
+        (bring, take),
     )
 
 
@@ -171,6 +184,7 @@ def _pack(layout: WorkspaceLayout, objects: list[bytes]) -> bytes:
         "slots": layout.slots,
         "outputs": layout.outputs,
         "steps": layout.steps,
+        "carriers": layout.carriers,
         "sizes": [len(o) for o in objects],
     }
     text = json.dumps(head).encode()
@@ -184,7 +198,8 @@ def _unpack(
     start = 8 + int.from_bytes(data[:8], "little")
     head = cast("dict[str, Any]", json.loads(data[8:start]))
     slots, (outputs, sizes) = head["slots"], (head["outputs"], head["sizes"])
-    numbers = (slots, *outputs, *sizes)
+    bring, take = head["carriers"]
+    numbers = (slots, *outputs, *sizes, bring + 1, take + 1)
     if set(map(type, numbers)) != {int} or min(numbers) < 0:
         raise TypeError("sizes are not numbers")
     if (
@@ -196,7 +211,10 @@ def _unpack(
         raise ValueError("sizes do not fit the program")
     steps = instructions.from_plain(head["steps"])
     instructions.check(steps, len(sizes) - len(interface.written(target)), slots)
-    layout = WorkspaceLayout(slots, tuple(outputs), steps, len(sizes))
+    layout = WorkspaceLayout(slots, tuple(outputs), steps, len(sizes), (bring, take))
+    end = len(sizes) - len(interface.written(target))
+    if layout.ferries != list(range(end - len(layout.ferries), end)):
+        raise ValueError("carriers are not the last cuts")
     seal = layout.seal(key)
     objects: list[bytes] = []
     for k, size in enumerate(sizes):
@@ -214,10 +232,10 @@ def _unpack(
 def sources(
     schedule: Schedule, target: Target, seal: str = ""
 ) -> list[Callable[[], str]]:
-    """Return what writes the LLVM IR of each cut."""
+    """Return what writes the LLVM IR of each cut, ferries behind others."""
     return [
         partial(_function_ir, part, target, symbol(k, seal))
-        for k, part in enumerate(schedule.functions)
+        for k, part in enumerate((*schedule.functions, *schedule.ferries))
     ]
 
 
@@ -226,7 +244,7 @@ def results(
 ) -> list[Callable[[], str]]:
     """Return what writes the LLVM IR of the code that writes results."""
     ends = list(accumulate(interface.outputs))
-    first = len(schedule.functions)
+    first = len(schedule.functions) + len(schedule.ferries)
     return [
         partial(
             writer,
@@ -251,12 +269,17 @@ def _function_ir(part: Cut | SweepLoop, target: Target, name: str) -> str:
 
 def ir_text(schedule: Schedule, target: Target) -> str:
     """Return the LLVM IR of all cuts."""
-    return "\n".join(write() for write in sources(schedule, target))
+    return "\n".join(write() for write in _plain(schedule, target))
+
+
+def _plain(schedule: Schedule, target: Target) -> list[Callable[[], str]]:
+    """Return what writes the cuts that carry nothing for other tiles."""
+    return sources(schedule, target)[: len(schedule.functions)]
 
 
 def assembly_text(schedule: Schedule, target: Target) -> str:
     """Return the machine code of all cuts as text."""
-    texts = [write() for write in sources(schedule, target)]
+    texts = [write() for write in _plain(schedule, target)]
     return "\n".join(assembly(text, target.processor) for text in texts)
 
 

@@ -1,12 +1,13 @@
 """Write the cuts of a schedule as LLVM IR, one lane per state.
 
-    void cut(T *in, T *out, void **libm)
+    void cut(T *in, T *out, void **libm, void **ferry)
 
 Inputs are read by ``in``, all else is read and written by ``out``. They are the same
 workspace, or a callee's arguments and its frame; no slot is both read by ``in`` and
 written in one cut, so both are noalias. An input whose slot is written later is read by
-``out``. The text is written directly: at a million operations, objects for every
-instruction would take longer than LLVM itself.
+``out``. Few cuts have the last argument: see `ferries`. The text is written directly:
+at a million operations, objects for every instruction would take longer than LLVM
+itself.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from ramidyn.backend.llvm import ferries
 from ramidyn.backend.llvm.cut_order import order_in_cut
-from ramidyn.backend.llvm.cut_values import CutValues
+from ramidyn.backend.llvm.cut_values import LABEL, CutValues
 from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.packs import Pack
 from ramidyn.backend.llvm.target import BYTES
@@ -77,6 +79,9 @@ class Emitter:
         lines: list[str] = []
         order = order_in_cut(cut.order, self.lanes, self.stride)
         values = CutValues(self, cut, order, lines)
+        moves = ferries.calls(cut, self.stride, BYTES[self.dtype])
+        moved = 0
+        lines += ferries.head(cut)
         sines: dict[Expr, tuple[str, str]] = {}
         calls: set[str] = set()
         most = 2 * self.angles
@@ -85,6 +90,9 @@ class Emitter:
         waiting = {e for p in cut.packs for e in p.operations[:-1]}
         for k, e in enumerate(order):
             values.begin(k)
+            while moved < len(moves) and moved * len(order) <= k * len(moves):
+                lines += [LABEL, *moves[moved]]
+                moved += 1
             if e in waiting:
                 continue
             if e in last:
@@ -110,10 +118,15 @@ class Emitter:
                 values.add(e, result)
             values.store_waiting()
         values.store_rest()
+        for move in moves[moved:]:
+            lines += move
+        further = ", ptr %ferry" if moves else ""
         body = "\n  ".join(lines)
         return (
+            f"{ferries.functions(cut, self.dtype, self.lanes) if moves else ''}\n"
             f"{self._functions(calls)}\n"
-            f"define void @{symbol}(ptr noalias %in, ptr noalias %out, ptr %libm) "
+            f"define void @{symbol}"
+            f"(ptr noalias %in, ptr noalias %out, ptr %libm{further}) "
             f'nounwind {ALIGNED} "prefer-vector-width"="512" {{\n'
             f'  {body}\n  ret void\n}}\n!0 = !{{!"order"}}\n'
         )

@@ -35,6 +35,10 @@ class Cut:
     """values made before this cut: node -> slot"""
     stores: list[tuple[Expr, int]] = field(default_factory=list[tuple[Expr, int]])
     """what later cuts or the caller need: (node, slot)"""
+    come: tuple[int, ...] = ()
+    """the sizes of inputs that it brings for the next tile: see `ferries`"""
+    leave: tuple[tuple[int, ...], ...] = ()
+    """the slots of outputs that it takes out for the tile before"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,16 @@ class Schedule:
     outputs: tuple[int, ...]
     """the slot of every result, flat and in order"""
     steps: tuple[Instruction, ...] = ()
+    ferries: tuple[Cut, ...] = ()
+    """the first and the last cut again, where they carry data of other tiles"""
+
+    @property
+    def carriers(self) -> tuple[int, int]:
+        """Which function brings inputs and which takes outputs, ferries last; or −1."""
+        first = len(self.functions)
+        bring = [k for k, cut in enumerate(self.ferries, first) if cut.come]
+        take = [k for k, cut in enumerate(self.ferries, first) if cut.leave]
+        return (*bring, -1)[0], (*take, -1)[0]
 
     @property
     def cuts(self) -> list[Cut]:

@@ -29,6 +29,9 @@ SPEED = 1
 """The code generator's level: 2 gives the same code and takes a third longer."""
 
 
+ALWAYS_INLINE = "alwaysinline"
+
+
 def _initialize() -> None:
     for step in ("", "_native_target", "_native_asmprinter", "_native_asmparser"):
         try:
@@ -126,6 +129,8 @@ def _emit(ir: str, processor: Processor, is_object: bool) -> bytes:
     module = llvm.parse_assembly(ir + own, llvm.create_context())
     module.triple = processor.triple
     module.data_layout = str(machine.target_data)
+    if ALWAYS_INLINE in ir:
+        _inline(module, machine)
     emit = _without_lock(ffi.lib.LLVMPY_TargetMachineEmitToMemory)
     with ffi.OutputString() as error:
         with _emitting:
@@ -138,6 +143,15 @@ def _emit(ir: str, processor: Processor, is_object: bool) -> bytes:
         return string_at(start, size)
     finally:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _inline(module: Any, machine: Any) -> None:
+    """Put functions of a module where they are called, and do nothing else."""
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_always_inliner_pass()
+    manager.run(
+        module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    )
 
 
 def compile_objects(

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ramidyn.backend.llvm import ferries
 from ramidyn.backend.llvm.frames import Cut, Schedule, Scheduler
 from ramidyn.backend.llvm.orders import WORTH, Numbers, Operations
 from ramidyn.backend.llvm.packs import (
@@ -27,10 +28,12 @@ from ramidyn.backend.llvm.packs import (
     whole_packs,
 )
 from ramidyn.backend.llvm.placement import Placement
+from ramidyn.backend.runtime.memory_layout import LINE
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import Program
 
 SMALLEST, LARGEST = 800, 2000
+Beside = tuple[int, int]
 Packs = list[Pack] | None
 """those of one state, which has an order of its own; None for batches"""
 
@@ -44,19 +47,38 @@ def schedule(program: Program, carried: int = 0) -> Schedule:
     return _placed(program, None, schedule, carried)
 
 
+def schedule_of_batch(program: Program, slot: int) -> Schedule:
+    """Return the schedule for batches: some cuts carry data of other tiles.
+
+    What they carry counts where a program is cut, unless slots are of 64 bytes: code
+    for 32 such registers is so much shorter that all of it stays decoded.
+    """
+    come, leave = (ferries.work(sizes) for sizes in ferries.carried(program))
+    beside = (0, 0) if slot == LINE else (come, leave)
+    found = _placed(program, None, schedule, 0, beside)
+    return ferries.with_ferries(found, program)
+
+
 def schedule_of_one(program: Program, carried: int = 0) -> Schedule:
     """Return the schedule for one state: equal operations run side by side."""
     return _placed(program, find_packs(program.order), schedule_of_one, carried)
 
 
 def _placed(
-    program: Program, packs: Packs, scheduler: Scheduler, carried: int
+    program: Program,
+    packs: Packs,
+    scheduler: Scheduler,
+    carried: int,
+    beside: Beside = (0, 0),
 ) -> Schedule:
-    cuts = _between_calls(program, packs) if program.calls else [_cuts(program, packs)]
+    if program.calls:
+        cuts = _between_calls(program, packs)
+    else:
+        cuts = [_cuts(program, packs, beside)]
     return Placement(cuts, program, scheduler, carried).schedule()
 
 
-def _cuts(program: Program, packs: Packs) -> list[Cut]:
+def _cuts(program: Program, packs: Packs, beside: Beside) -> list[Cut]:
     """Return the cuts of a program without calls.
 
     Three orders are tried, and the one with the fewest memory accesses is used: that of
@@ -64,7 +86,7 @@ def _cuts(program: Program, packs: Packs) -> list[Cut]:
     """
     operations = Operations([e for e in program.order if e.args], set(program.results))
     order = operations.as_traced()
-    best = _cut(operations, order)
+    best = _cut(operations, order, beside)
     if len(best) > 1:
         constants = len({e for e in program.results if e.op == "const"})
         least = WORTH * (
@@ -73,7 +95,7 @@ def _cuts(program: Program, packs: Packs) -> list[Cut]:
         for order in (operations.by_need(), operations.depth_first()):
             memory = operations.far(order)[0] + constants
             if memory < least:
-                cuts = _cut(operations, order)
+                cuts = _cut(operations, order, beside)
                 memory += operations.traffic(cuts)
                 if memory < least:
                     best, least = cuts, memory
@@ -140,24 +162,29 @@ def _nearest(operations: Operations, program: Program, packs: Packs) -> list[Cut
     return _as_cuts(_cut(operations, best), operations, program, packs)
 
 
-def _cut(operations: Operations, order: Numbers) -> list[Numbers]:
+def _cut(
+    operations: Operations, order: Numbers, beside: Beside = (0, 0)
+) -> list[Numbers]:
     """Cut where few values live, preferably where a region of the trace begins.
 
     Conditions are left out: no slot holds a truth, so each cut makes those that it asks
-    for.
+    for. The first and the last cut do something ``beside``, as long as so many
+    operations.
     """
     order = operations.angles_first(order[~operations.is_condition[order]])
+    first, last = beside
     n = len(order)
-    if n <= LARGEST:
+    if first + n + last <= LARGEST:
         return [order]
     same_region = np.diff(operations.region[order], prepend=-1, append=-1) == 0
     crossing = operations.alive(order) * np.where(same_region, 1.25, 1.0)
     parts: list[Numbers] = []
-    start = 0
-    while n - start > LARGEST:
+    start, filled = 0, first
+    while filled + n - start + last > LARGEST:
         # Leave the last two parts even rather than one of them tiny.
-        earliest, latest = start + SMALLEST, min(start + LARGEST, n - SMALLEST)
+        latest = min(start + LARGEST - filled, n - SMALLEST + last)
+        earliest = min(start + SMALLEST - filled, latest)
         best = earliest + int(np.argmin(crossing[earliest : latest + 1]))
         parts.append(order[start:best])
-        start = best
+        start, filled = best, 0
     return [*parts, order[start:]]

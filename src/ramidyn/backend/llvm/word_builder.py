@@ -164,8 +164,9 @@ class Code:
         return self.b.call(self.b.inttoptr(address, kind.as_pointer()), arguments)
 
     def cell(self, initial: Value | int, count: int = 1) -> Value:
-        """Return the address of words on the stack; only in the entry block."""
-        block = self.b.alloca(I64, size=count)
+        """Return the address of words on the stack, the first one initialized."""
+        with self.b.goto_entry_block():
+            block = self.b.alloca(I64, size=count)
         block.align = 64
         address = self.b.ptrtoint(block, I64)
         self.store(const(initial) if isinstance(initial, int) else initial, address)

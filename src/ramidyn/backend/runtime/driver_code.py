@@ -98,13 +98,17 @@ def run_groups(
 ) -> None:
     """Run and leave, if there is memory for so many sets of workspaces.
 
+    Cuts that carry something for other tiles have a workspace to spare.
+
     Small ones are on the stack, and large ones of a single tile, or of a group that no
     second cache holds, are kept: new memory costs a page fault every 4 kB. Another
     thread that finds them taken gets its own. A stack of Windows is to be touched page
     by page before use, so it has none. Planners keep memory for all tiles.
     """
     kernel = code.arguments[0]
-    count = code.mul(most, sets)
+    bring, take = (code.load(kernel, w) for w in (Kernel.BRING, Kernel.TAKE))
+    carries = code.compare(code.b.or_(bring, take), "!=", 0)
+    count = code.add(code.mul(most, sets), code.b.zext(carries, I64))
     size = code.add(code.mul(count, code.load(kernel, Kernel.BYTES)), LINE)
     if target.system != "windows":
         with code.when(code.compare(size, "<=", STACK_BYTES)):

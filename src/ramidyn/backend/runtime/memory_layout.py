@@ -113,6 +113,12 @@ class Kernel(IntEnum):
     MOVES = 18  # address of the moves of all instructions
     KEPT_BYTES = 19  # of the memory at KEPT
     WRITERS = 20  # address of what writes each output of one state, 0 where PLACES does
+    BRING = 21  # code address of the cut that brings inputs of the next tile, or 0
+    TAKE = 22  # code address of the cut that takes outputs of the tile before, or 0
+
+
+FERRY_WORDS: Final = 1 + MAX_PORTS
+"""of each direction: the address of slots, and of the tile's rows in each array"""
 
 
 class TimeLoop(IntEnum):

@@ -16,7 +16,13 @@ from __future__ import annotations
 
 from ramidyn.backend.llvm.target import Processor
 from ramidyn.backend.llvm.word_builder import I32, I64, Code, Module, Value, const, ir
-from ramidyn.backend.runtime.memory_layout import LINE, NEVER, PLACE, WORD, Kernel
+from ramidyn.backend.runtime.memory_layout import (
+    LINE,
+    NEVER,
+    PLACE,
+    WORD,
+    Kernel,
+)
 from ramidyn.backend.runtime.tile_groups import Groups, Ports, emit_groups
 from ramidyn.backend.runtime.tiles import (
     Tile,
@@ -84,7 +90,7 @@ def emit_stream_groups(module: Module, tile: Tile, by_lines: bool) -> None:
 
 def emit_groups_with_the_next(module: Module, tile: Tile) -> None:
     """Like groups, but a group is unpacked while the next one is computed."""
-    groups = Groups(module, tile, "stream_with_next", sets=2)
+    groups = Groups(module, tile, "stream_with_next", sets=2, sides="in")
     code, most = groups.code, groups.most
     kernel = code.arguments[0]
     elements, part = (code.load(kernel, w) for w in (Kernel.ELEMENTS, Kernel.PART))

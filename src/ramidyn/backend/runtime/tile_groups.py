@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
-from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, const, ir
+from ramidyn.backend.llvm.word_builder import I32, I64, Code, Module, Value, const, ir
 from ramidyn.backend.runtime.memory_layout import (
+    FERRY_WORDS,
     FETCHED,
     LINE,
     PLACE,
@@ -34,10 +35,17 @@ class Groups:
         name: of the function.
         sets: of workspaces for ``most`` tiles, which the groups take in turns.
         arguments: of the function, all in all.
+        sides: "in", "out" or both: what cuts may carry for other tiles.
     """
 
     def __init__(
-        self, module: Module, tile: Tile, name: str, sets: int, arguments: int = 5
+        self,
+        module: Module,
+        tile: Tile,
+        name: str,
+        sets: int,
+        arguments: int = 5,
+        sides: str = "",
     ) -> None:
         code = module.function(name, arguments, local=True)
         kernel, _, batch, *_, workspaces, most = code.arguments
@@ -54,6 +62,67 @@ class Groups:
         self.total: Value = tiles_of(code, tile, batch)
         rounded = code.add(self.total, code.add(self.most, -1))
         self.count: Value = code.b.sdiv(rounded, self.most)
+        self.ferry: Value = code.cell(0, 2 * FERRY_WORDS)
+        self.spare: Value = code.add(
+            workspaces, code.mul(self.size, code.mul(self.most, sets))
+        )
+        self._comes, self._leaves = self._prepare(sides)
+
+    def _prepare(self, sides: str) -> tuple[Value, Value]:
+        """Return whether cuts bring inputs and take outputs; they carry nothing yet."""
+        code = self.code
+
+        def can(side: str, address: Kernel, which: Kernel) -> Value:
+            cut = code.load(self.call[0], address)
+            is_there = code.compare(code.min(cut, code.add(self.total, -1)), ">", 0)
+            if side not in sides:
+                return code.b.and_(is_there, code.compare(cut, "==", 0))
+            ports = Ports(code, which)
+            count = code.b.select(is_there, ports.count, const(0))
+            with code.fold(count, code.b.zext(is_there, I64)) as turn:
+                size, _, step, stride = ports.read(turn.index)
+                item = self.tile.itemsize
+                is_near = code.compare(step, "==", item)
+                follows = code.compare(stride, "==", code.mul(size, item))
+                is_dense = code.b.zext(code.b.and_(is_near, follows), I64)
+                turn.next = code.b.and_(turn.value, is_dense)
+            return code.compare(turn.result, "!=", 0)
+
+        comes = can("in", Kernel.BRING, Kernel.N_INPUTS)
+        leaves = can("out", Kernel.TAKE, Kernel.N_OUTPUTS)
+        words = code.b.select(
+            code.b.or_(comes, leaves), const(2 * FERRY_WORDS), const(0)
+        )
+        with code.loop(words) as k:
+            code.store(self.spare, code.at(self.ferry, k))
+        with code.loop(code.min(words, FERRY_WORDS - 1)) as k:
+            # Not what was just written: the processor would wait for that.
+            code.store(self.workspaces, code.at(self.ferry, code.add(k, 1)))
+        return comes, leaves
+
+    def _comes_before(self, group: Value, i: Value) -> Value:
+        """Return whether a cut brings the inputs of a tile for the tile before."""
+        code = self.code
+        state, _ = self.place(group, i)
+        is_full = code.compare(code.add(state, self.tile.lanes), "<=", self.call[2])
+        is_inside = code.b.and_(
+            code.compare(i, ">", 0), code.compare(i, "<", self.tiles(group))
+        )
+        return code.b.and_(self._comes, code.b.and_(is_full, is_inside))
+
+    def _carry(self, which: Kernel, group: Value, i: Value, is_there: Value) -> None:
+        """Give the ferry the slots and the rows of a tile, or spare memory."""
+        code = self.code
+        first = 0 if which == Kernel.N_INPUTS else FERRY_WORDS
+        state, workspace = self.place(group, i)
+        code.store(code.b.select(is_there, workspace, self.spare), self.ferry, first)
+        ports = Ports(code, which)
+        with code.loop(ports.count) as k:
+            _, data, _, stride = ports.read(k)
+            row = code.add(data, code.mul(state, stride))
+            at = code.at(code.add(self.ferry, (first + 1) * WORD), k)
+            idle = self.spare if first else self.workspaces
+            code.store(code.b.select(is_there, row, idle), at)
 
     def tiles(self, group: Value) -> Value:
         """Return how many tiles a group has: the last one may have fewer."""
@@ -76,7 +145,18 @@ class Groups:
         # A repeated state stays in the slots of every workspace.
         is_new = code.b.zext(code.compare(group, "<", self.sets), group.type)
         with code.loop(self.tiles(group)) as i:
-            code.call("pack_tile", *self.call, *self.place(group, i), is_new)
+            comes = self._comes_before(group, i)
+            with code.when(code.b.not_(comes)):
+                code.call("pack_tile", *self.call, *self.place(group, i), is_new)
+
+    def unpack(self, group: Value, name: str, *bounds: int) -> None:
+        """Unpack what cuts have not taken out of the tiles of a group."""
+        code = self.code
+        tiles = self.tiles(group)
+        taken = code.b.select(self._leaves, code.add(tiles, -1), const(0))
+        with code.loop(code.b.sub(tiles, taken)) as i:
+            place = self.place(group, code.add(taken, i))
+            code.call(name, *self.call, *place, *bounds)
 
     @contextmanager
     def each_cut(self, group: Value) -> Generator[tuple[Value, Value]]:
@@ -95,9 +175,21 @@ class Groups:
         straight = code.b.select(has_steps, const(0), self.n_cuts)
         with code.loop(straight) as k:
             cut = code.load(code.at(self.cuts, k))
+            is_last = code.compare(k, "==", code.add(self.n_cuts, -1))
+            brings = code.b.and_(code.compare(k, "==", 0), self._comes)
+            takes = code.b.and_(is_last, self._leaves)
+            cut = code.b.select(takes, code.load(kernel, Kernel.TAKE), cut)
+            cut = code.b.select(brings, code.load(kernel, Kernel.BRING), cut)
             with code.loop(self.tiles(group)) as i:
+                with code.when(brings):
+                    following = code.add(i, 1)
+                    comes = self._comes_before(group, following)
+                    self._carry(Kernel.N_INPUTS, group, following, comes)
+                with code.when(takes):
+                    leaves = code.compare(i, ">", 0)
+                    self._carry(Kernel.N_OUTPUTS, group, code.add(i, -1), leaves)
                 _, workspace = self.place(group, i)
-                code.call_address(cut, workspace, workspace, self.libm)
+                code.call_address(cut, workspace, workspace, self.libm, self.ferry)
                 yield k, i
 
 
@@ -109,7 +201,8 @@ def emit_groups(
     ``unpack`` moves the outputs of a tile, between some bounds: then it streams them.
     The inputs of the next group are fetched while this one is computed.
     """
-    groups = Groups(module, tile, name, sets=1)
+    sides = "in" if bounds else "in and out"
+    groups = Groups(module, tile, name, sets=1, sides=sides)
     code = groups.code
     pace = fetch_pace(groups)
     with code.loop(groups.count) as group:
@@ -122,8 +215,7 @@ def emit_groups(
                     for k in (cut, code.add(cut, 1))
                 )
                 code.call("fetch_inputs", *groups.call, state, begin, end)
-        with code.loop(groups.tiles(group)) as i:
-            code.call(unpack, *groups.call, *groups.place(group, i), *bounds)
+        groups.unpack(group, unpack, *bounds)
     if bounds:
         code.b.fence("seq_cst")
     code.leave(0)

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, const, ir
 from ramidyn.backend.runtime.memory_layout import LINE, PLACE
 
+COLUMNS = 4
+"""Elements of a state that are moved at once, at least, with more than one lane."""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -41,7 +44,7 @@ class Tile:
     @property
     def columns(self) -> int:
         """Elements of a state that are moved at once, at least."""
-        return 32 // self.itemsize if self.lanes == 1 else 4
+        return 32 // self.itemsize if self.lanes == 1 else COLUMNS
 
     @property
     def is_register(self) -> bool:
@@ -159,8 +162,13 @@ def pack_rows(move: TileMove, column: Value, count: int) -> None:
         if tile.lanes == 1:
             code.store_as(loads[0], move.slot(code.add(column, first)), tile.itemsize)
             continue
-        squares = [join(code, loads[k::n]) for k in range(n)]
-        for j, slot in enumerate(transpose(code, squares)):
+        if tile.lanes == 2 * n == 4 * units_of(kind):  # one instruction less each
+            starts = (*range(n // 2), *range(n, n + n // 2))
+            pairs = [join(code, loads[k : k + n // 2 + 1 : n // 2]) for k in starts]
+            slots = transpose(code, pairs, part_units)
+        else:
+            slots = transpose(code, [join(code, loads[k::n]) for k in range(n)])
+        for j, slot in enumerate(slots):
             move.store_slot(whole(code, tile, slot), code.add(column, first + j))
 
 
@@ -175,11 +183,17 @@ def unpack_rows(move: TileMove, column: Value, count: int) -> None:
         address = code.add(move.rows[0], code.mul(column, tile.itemsize))
         code.store_as(row, address, tile.itemsize)
         return
-    n = square_of(tile, count)
-    for first in range(0, count, n):
-        slots = [move.load_slot(code.add(column, first + j)) for j in range(n)]
-        address = code.mul(code.add(column, first), tile.itemsize)
-        for k, squares in enumerate(transpose(code, slots)):
+    slots = [move.load_slot(code.add(column, j)) for j in range(count)]
+    put_rows(move, slots, code.mul(column, tile.itemsize))
+
+
+def put_rows(move: TileMove, slots: Sequence[Value], offset: Value) -> None:
+    """Write what neighboring slots hold to the rows of a tile, at an offset."""
+    code, tile = move.code, move.tile
+    n = square_of(tile, len(slots))
+    for first in range(0, len(slots), n):
+        address = code.add(offset, first * tile.itemsize)
+        for k, squares in enumerate(transpose(code, slots[first : first + n])):
             for lane in range(0, tile.lanes, n):
                 part = shuffle(code, squares, squares, range(lane, lane + n))
                 code.store_as(
@@ -239,7 +253,12 @@ def scatter(move: TileMove, element: Value) -> None:
         code.store_as(scalar, code.add(row, offset), tile.itemsize)
 
 
-def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
+Part = Callable[[Code, Sequence[Value], int], list[Value]]
+
+
+def transpose(
+    code: Code, rows: Sequence[Value], part: Part | None = None
+) -> list[Value]:
     """Transpose the squares that lie side by side in some rows.
 
     First within 128 bits, which no element leaves: two doubles or four floats. If a
@@ -247,14 +266,18 @@ def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
     of vector k of each group of rows belongs to column k of the j-th unit. Squares of
     two units may lie side by side, wider ones are as wide as the rows.
     """
-    is_double = isinstance(rows[0].type.element, ir.DoubleType)
-    inner = min(len(rows), 2 if is_double else 4)
+    inner = min(len(rows), units_of(rows[0].type))
     groups = [
         transpose_units(code, rows[k : k + inner]) for k in range(0, len(rows), inner)
     ]
-    part = exchange_units if len(groups) == 2 else part_units
+    part = part or (exchange_units if len(groups) == 2 else part_units)
     columns = [part(code, [g[k] for g in groups], inner) for k in range(inner)]
     return [column for unit in zip(*columns, strict=True) for column in unit]
+
+
+def units_of(kind: Value) -> int:
+    """Return how many elements of a vector are 128 bits."""
+    return 2 if isinstance(kind.element, ir.DoubleType) else 4
 
 
 def transpose_units(code: Code, rows: Sequence[Value]) -> list[Value]:
