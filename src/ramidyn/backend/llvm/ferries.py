@@ -47,18 +47,19 @@ def moves(sizes: Sequence[int]) -> int:
 
 
 def carried(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the sizes of inputs that come, and of outputs that leave, in cuts."""
+    """Return the sizes of inputs that come, and of outputs that leave, in cuts.
+
+    All or none, and none of a program with calls, whose cuts run more than once.
+    """
     operations = sum(1 for e in program.order if e.args)
+    has_tables = any(is_table(v.name) for v in program.inputs)
 
     def fit(sizes: tuple[int, ...]) -> tuple[int, ...]:
         is_few = moves(sizes) <= min(MOST, operations // APART)
-        return sizes if is_few and min(sizes, default=0) >= COLUMNS else ()
+        can = is_few and 0 < len(sizes) <= MAX_PORTS and min(sizes) >= COLUMNS
+        return sizes if can and not (program.calls or has_tables) else ()
 
     inputs, outputs = program.inputs, program.outputs
-    if program.calls or max(len(inputs), len(outputs)) > MAX_PORTS:
-        return (), ()
-    if any(is_table(v.name) for v in inputs):
-        return (), ()
     return fit(tuple(v.size for v in inputs)), fit(tuple(v.size for v in outputs))
 
 

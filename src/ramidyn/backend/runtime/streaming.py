@@ -90,7 +90,7 @@ def emit_stream_groups(module: Module, tile: Tile, by_lines: bool) -> None:
 
 def emit_groups_with_the_next(module: Module, tile: Tile) -> None:
     """Like groups, but a group is unpacked while the next one is computed."""
-    groups = Groups(module, tile, "stream_with_next", sets=2, sides="in")
+    groups = Groups(module, tile, "stream_with_next", sets=2, brings=True)
     code, most = groups.code, groups.most
     kernel = code.arguments[0]
     elements, part = (code.load(kernel, w) for w in (Kernel.ELEMENTS, Kernel.PART))

@@ -35,7 +35,8 @@ class Groups:
         name: of the function.
         sets: of workspaces for ``most`` tiles, which the groups take in turns.
         arguments: of the function, all in all.
-        sides: "in", "out" or both: what cuts may carry for other tiles.
+        brings: whether the first cut may bring inputs of the next tile.
+        takes: whether the last cut may take out results of the tile before.
     """
 
     def __init__(
@@ -45,7 +46,8 @@ class Groups:
         name: str,
         sets: int,
         arguments: int = 5,
-        sides: str = "",
+        brings: bool = False,
+        takes: bool = False,
     ) -> None:
         code = module.function(name, arguments, local=True)
         kernel, _, batch, *_, workspaces, most = code.arguments
@@ -66,39 +68,38 @@ class Groups:
         self.spare: Value = code.add(
             workspaces, code.mul(self.size, code.mul(self.most, sets))
         )
-        self._comes, self._leaves = self._prepare(sides)
+        self._comes: Value = self._can(brings, Kernel.BRING, Kernel.N_INPUTS)
+        self._leaves: Value = self._can(takes, Kernel.TAKE, Kernel.N_OUTPUTS)
+        self._carry_nothing()
 
-    def _prepare(self, sides: str) -> tuple[Value, Value]:
-        """Return whether cuts bring inputs and take outputs; they carry nothing yet."""
+    def _can(self, wanted: bool, address: Kernel, which: Kernel) -> Value:
+        """Return whether a cut carries data of other tiles: dense rows."""
         code = self.code
+        if not wanted:
+            return code.compare(const(0), "!=", 0)
+        cut, others = code.load(self.call[0], address), code.add(self.total, -1)
+        is_there = code.compare(code.min(cut, others), ">", 0)
+        ports = Ports(code, which)
+        count = code.b.select(is_there, ports.count, const(0))
+        with code.fold(count, code.b.zext(is_there, I64)) as turn:
+            size, _, step, stride = ports.read(turn.index)
+            item = self.tile.itemsize
+            is_near = code.compare(step, "==", item)
+            follows = code.compare(stride, "==", code.mul(size, item))
+            is_dense = code.b.zext(code.b.and_(is_near, follows), I64)
+            turn.next = code.b.and_(turn.value, is_dense)
+        return code.compare(turn.result, "!=", 0)
 
-        def can(side: str, address: Kernel, which: Kernel) -> Value:
-            cut = code.load(self.call[0], address)
-            is_there = code.compare(code.min(cut, code.add(self.total, -1)), ">", 0)
-            if side not in sides:
-                return code.b.and_(is_there, code.compare(cut, "==", 0))
-            ports = Ports(code, which)
-            count = code.b.select(is_there, ports.count, const(0))
-            with code.fold(count, code.b.zext(is_there, I64)) as turn:
-                size, _, step, stride = ports.read(turn.index)
-                item = self.tile.itemsize
-                is_near = code.compare(step, "==", item)
-                follows = code.compare(stride, "==", code.mul(size, item))
-                is_dense = code.b.zext(code.b.and_(is_near, follows), I64)
-                turn.next = code.b.and_(turn.value, is_dense)
-            return code.compare(turn.result, "!=", 0)
-
-        comes = can("in", Kernel.BRING, Kernel.N_INPUTS)
-        leaves = can("out", Kernel.TAKE, Kernel.N_OUTPUTS)
-        words = code.b.select(
-            code.b.or_(comes, leaves), const(2 * FERRY_WORDS), const(0)
-        )
+    def _carry_nothing(self) -> None:
+        """Give cuts that carry something spare memory, until there is more to carry."""
+        code = self.code
+        carries = code.b.or_(self._comes, self._leaves)
+        words = code.b.select(carries, const(2 * FERRY_WORDS), const(0))
         with code.loop(words) as k:
             code.store(self.spare, code.at(self.ferry, k))
         with code.loop(code.min(words, FERRY_WORDS - 1)) as k:
             # Not what was just written: the processor would wait for that.
             code.store(self.workspaces, code.at(self.ferry, code.add(k, 1)))
-        return comes, leaves
 
     def _comes_before(self, group: Value, i: Value) -> Value:
         """Return whether a cut brings the inputs of a tile for the tile before."""
@@ -201,8 +202,7 @@ def emit_groups(
     ``unpack`` moves the outputs of a tile, between some bounds: then it streams them.
     The inputs of the next group are fetched while this one is computed.
     """
-    sides = "in" if bounds else "in and out"
-    groups = Groups(module, tile, name, sets=1, sides=sides)
+    groups = Groups(module, tile, name, sets=1, brings=True, takes=not bounds)
     code = groups.code
     pace = fetch_pace(groups)
     with code.loop(groups.count) as group:
