@@ -112,7 +112,7 @@ def test_what_users_read_is_the_code_of_a_single_tile() -> None:
     (ferry,) = plan.ferries
     assert ferry.order == plan.cuts[0].order
     assert (ferry.come, len(ferry.leave[0])) == ((6, 6, 6), 6)
-    assert ferries.name_of("bring", 6) not in f.ir
+    assert ferries.BRING not in f.ir
 
 
 def test_few_numbers_and_too_many_are_packed() -> None:

@@ -123,7 +123,7 @@ class Emitter:
         further = ", ptr %ferry" if moves else ""
         body = "\n  ".join(lines)
         return (
-            f"{ferries.functions(cut, self.dtype, self.lanes) if moves else ''}\n"
+            f"{ferries.functions(self.dtype, self.lanes) if moves else ''}\n"
             f"{self._functions(calls)}\n"
             f"define void @{symbol}"
             f"(ptr noalias %in, ptr noalias %out, ptr %libm{further}) "

@@ -3,14 +3,10 @@
 Packing and unpacking wait for caches, and a cut's operations for each other. So the
 first cut of a program brings the inputs of the next tile while it computes, four
 columns at a time and each behind some operations; the last cut takes out the results
-of the tile before. Both know how long rows are, so no loop and no address is left to
-compute. The driver gives them a block of addresses:
-
-    slots of the next tile, and its rows in each input
-    slots of the tile before, and its rows in each output
-
-Where no tile is next or before, these are addresses of spare memory. These two cuts
-are there twice: a tile alone, or arrays whose rows are not dense, have none to carry.
+of the tile before. The driver tells them in a block where (`Ferry`): for each input
+the workspace of the next tile and its rows, for each output those of the tile before.
+Where there is none, these are addresses of spare memory. The two cuts are there twice:
+a tile alone, or arrays whose elements are apart, have nothing to carry.
 """
 
 from __future__ import annotations
@@ -23,10 +19,10 @@ from typing import TYPE_CHECKING
 from ramidyn.backend.llvm.jit import ALWAYS_INLINE
 from ramidyn.backend.llvm.word_builder import Module, const
 from ramidyn.backend.runtime.memory_layout import (
-    FERRY_WORDS,
     LINE,
     MAX_PORTS,
     WORD,
+    Ferry,
     is_table,
 )
 from ramidyn.backend.runtime.tiles import COLUMNS, Tile, TileMove, pack_rows, put_rows
@@ -84,11 +80,11 @@ def with_ferries(schedule: Schedule, program: Program) -> Schedule:
 
 
 def head(cut: Cut) -> list[str]:
-    """Return IR that reads the addresses: %w0, %w1, ..."""
+    """Return IR that reads the block: %w0, %w1, ..."""
     words = [
-        first + k
-        for first, arrays in ((0, cut.come), (FERRY_WORDS, cut.leave))
-        for k in range(1 + len(arrays) if arrays else 0)
+        len(Ferry) * first + k
+        for first, arrays in ((0, cut.come), (MAX_PORTS, cut.leave))
+        for k in range(len(Ferry) * len(arrays))
     ]
     return [
         line
@@ -104,25 +100,28 @@ def calls(cut: Cut, stride: int, itemsize: int) -> list[list[str]]:
     """Return the IR of each move: calls of functions that LLVM inlines."""
     found: list[list[str]] = []
 
-    def move(name: str, words: Sequence[tuple[int, int]]) -> None:
-        n, lines = len(found), list[str]()
-        for k, (word, offset) in enumerate(words):
-            lines.append(f"%f{n}_{k} = add i64 %w{word}, {offset}")
-        given = ", ".join(f"i64 %f{n}_{k}" for k in range(len(words)))
+    def move(name: str, array: int, column: int, slots: Sequence[int]) -> None:
+        n, first = len(found), len(Ferry) * array
+        offsets = [
+            (first + Ferry.ROWS, column * itemsize),
+            *((first + Ferry.SLOTS, slot * stride) for slot in slots),
+        ]
+        lines = [
+            f"%f{n}_{k} = add i64 %w{word}, {offset}"
+            for k, (word, offset) in enumerate(offsets)
+        ]
+        row, *places = (f"i64 %f{n}_{k}" for k in range(len(offsets)))
+        given = ", ".join((row, f"i64 %w{first + Ferry.STRIDE}", *places))
         found.append([*lines, f"%f{n} = call i64 @{name}({given})"])
 
     before = 0
-    for word, size in enumerate(cut.come, 1):
+    for array, size in enumerate(cut.come):
         for column in columns(size):
-            row, slot = (word, column * itemsize), (0, (before + column) * stride)
-            move(name_of("bring", size), [row, slot])
+            move(BRING, array, column, [before + column])
         before += size
-    for word, slots in enumerate(cut.leave, FERRY_WORDS + 1):
+    for array, slots in enumerate(cut.leave, MAX_PORTS):
         for column in columns(len(slots)):
-            some = slots[column : column + COLUMNS]
-            places = [(FERRY_WORDS, k * stride) for k in some]
-            row = word, column * itemsize
-            move(name_of("take", len(slots)), [row, *places])
+            move(TAKE, array, column, slots[column : column + COLUMNS])
     return found
 
 
@@ -133,43 +132,30 @@ def columns(size: int) -> Iterator[int]:
         yield size - COLUMNS
 
 
-def name_of(what: str, size: int) -> str:
-    """Return the name of the function that moves columns of rows of a size."""
-    return f"ramidyn_{what}{size}"
+BRING, TAKE = "ramidyn_bring", "ramidyn_take"
 
 
-def functions(cut: Cut, dtype: str, lanes: int) -> str:
-    """Return the functions that a cut calls, as IR."""
+def functions(dtype: str, lanes: int) -> str:
+    """Return the functions that move some columns of a tile's rows, as IR.
+
+    bring(row, stride, slot), to slots side by side; take(row, stride, slot, slot, ...)
+    """
     tile, module = Tile(dtype, lanes), Module("ferries")
-    for size in dict.fromkeys(cut.come):
-        emit_bring(module, tile, size)
-    for size in dict.fromkeys(map(len, cut.leave)):
-        emit_take(module, tile, size)
+    move = _begin(module, tile, BRING, 1)
+    pack_rows(move, const(0), COLUMNS)
+    move.code.leave(0)
+    move = _begin(module, tile, TAKE, COLUMNS)
+    code, kind = move.code, tile.vector(lanes)
+    places = code.arguments[2:]
+    slots = [code.load_as(kind, at, min(tile.slot, LINE)) for at in places]
+    put_rows(move, slots, const(0))
+    code.leave(0)
     return str(module.llvm)
 
 
-def emit_bring(module: Module, tile: Tile, size: int) -> None:
-    """Emit bring(row, slot): move columns of a tile's rows of a size into slots."""
-    move = _begin(module, tile, name_of("bring", size), 2, size)
-    pack_rows(move, const(0), COLUMNS)
-    move.code.leave(0)
-
-
-def emit_take(module: Module, tile: Tile, size: int) -> None:
-    """Emit take(row, slot, slot, ...): move slots to columns of a tile's rows."""
-    move = _begin(module, tile, name_of("take", size), 1 + COLUMNS, size)
-    code, kind = move.code, tile.vector(tile.lanes)
-    slots = [code.load_as(kind, at, min(tile.slot, LINE)) for at in code.arguments[1:]]
-    put_rows(move, slots, const(0))
-    code.leave(0)
-
-
-def _begin(
-    module: Module, tile: Tile, name: str, arguments: int, size: int
-) -> TileMove:
-    code = module.function(name, arguments, local=True)
+def _begin(module: Module, tile: Tile, name: str, slots: int) -> TileMove:
+    code = module.function(name, 2 + slots, local=True)
     code.function.attributes.add(ALWAYS_INLINE)
-    row, slot, *_ = code.arguments
-    length = size * tile.itemsize
-    rows = [code.add(row, lane * length) for lane in range(tile.lanes)]
+    row, stride, slot, *_ = code.arguments
+    rows = [code.add(row, code.mul(stride, lane)) for lane in range(tile.lanes)]
     return TileMove(code, tile, slot, slot, const(tile.itemsize), rows)

@@ -167,13 +167,32 @@ def compile_objects(
             progress(1)
         return code
 
-    cores = _cores()
-    if len(sources) == 1 or cores == 1:
-        return [work(s) for s in sources]
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  only to compile
+    codes = [b""] * len(sources)
+    left = iter(range(len(sources)))
+    errors: list[BaseException] = []
 
-    with ThreadPoolExecutor(min(cores, len(sources))) as pool:
-        return list(pool.map(work, sources))
+    def work_on() -> None:
+        try:
+            while not errors and (k := next(left, None)) is not None:
+                codes[k] = work(sources[k])
+        except BaseException as error:
+            errors.append(error)
+
+    # Nothing is imported for this, such as `concurrent.futures`: a child that is forked
+    # while a thread imports would wait for that import for ever.
+    others = min(_cores(), len(sources)) - 1
+    threads = [threading.Thread(target=work_on) for _ in range(others)]
+    for thread in threads:
+        thread.start()
+    try:
+        work_on()
+        for thread in threads:
+            thread.join()
+    except BaseException as error:  # Ctrl-C while others work: they stop, too
+        errors.append(error)
+    if errors:
+        raise errors[0]
+    return codes
 
 
 def _cores() -> int:

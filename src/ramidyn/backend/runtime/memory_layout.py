@@ -117,8 +117,16 @@ class Kernel(IntEnum):
     TAKE = 22  # code address of the cut that takes outputs of the tile before, or 0
 
 
-FERRY_WORDS: Final = 1 + MAX_PORTS
-"""of each direction: the address of slots, and of the tile's rows in each array"""
+class Ferry(IntEnum):
+    """One array of which a cut carries a tile's rows: see `llvm.ferries`."""
+
+    SLOTS = 0  # address of a workspace
+    ROWS = 1  # address of the first row
+    STRIDE = 2  # bytes from row to row
+
+
+FERRY_WORDS: Final = len(Ferry) * MAX_PORTS
+"""of all inputs; those of outputs follow"""
 
 
 class TimeLoop(IntEnum):

@@ -10,10 +10,12 @@ from ramidyn.backend.runtime.memory_layout import (
     FERRY_WORDS,
     FETCHED,
     LINE,
+    MAX_PORTS,
     PLACE,
     PORT_WORDS,
     VIEW_WORDS,
     WORD,
+    Ferry,
     Kernel,
     Port,
     View,
@@ -73,7 +75,7 @@ class Groups:
         self._carry_nothing()
 
     def _can(self, wanted: bool, address: Kernel, which: Kernel) -> Value:
-        """Return whether a cut carries data of other tiles: dense rows."""
+        """Return whether a cut carries data of other tiles, side by side in arrays."""
         code = self.code
         if not wanted:
             return code.compare(const(0), "!=", 0)
@@ -82,24 +84,29 @@ class Groups:
         ports = Ports(code, which)
         count = code.b.select(is_there, ports.count, const(0))
         with code.fold(count, code.b.zext(is_there, I64)) as turn:
-            size, _, step, stride = ports.read(turn.index)
-            item = self.tile.itemsize
-            is_near = code.compare(step, "==", item)
-            follows = code.compare(stride, "==", code.mul(size, item))
-            is_dense = code.b.zext(code.b.and_(is_near, follows), I64)
-            turn.next = code.b.and_(turn.value, is_dense)
+            _, _, step, _ = ports.read(turn.index)
+            is_close = code.compare(step, "==", self.tile.itemsize)
+            turn.next = code.b.and_(turn.value, code.b.zext(is_close, I64))
         return code.compare(turn.result, "!=", 0)
 
     def _carry_nothing(self) -> None:
         """Give cuts that carry something spare memory, until there is more to carry."""
         code = self.code
         carries = code.b.or_(self._comes, self._leaves)
-        words = code.b.select(carries, const(2 * FERRY_WORDS), const(0))
-        with code.loop(words) as k:
-            code.store(self.spare, code.at(self.ferry, k))
-        with code.loop(code.min(words, FERRY_WORDS - 1)) as k:
-            # Not what was just written: the processor would wait for that.
-            code.store(self.workspaces, code.at(self.ferry, code.add(k, 1)))
+        ports = code.b.select(carries, const(MAX_PORTS), const(0))
+        for first, rows in ((0, self.workspaces), (FERRY_WORDS, self.spare)):
+            # What comes is read elsewhere: a read of fresh writes would wait.
+            with code.loop(ports) as k:
+                self._write(first, k, self.spare, rows, const(0))
+
+    def _write(
+        self, first: int, k: Value, slots: Value, rows: Value, stride: Value
+    ) -> None:
+        """Write where a cut finds an array."""
+        code = self.code
+        at = code.at(self.ferry, code.add(code.mul(k, len(Ferry)), first))
+        for word, value in zip(Ferry, (slots, rows, stride), strict=True):
+            code.store(value, at, word)
 
     def _comes_before(self, group: Value, i: Value) -> Value:
         """Return whether a cut brings the inputs of a tile for the tile before."""
@@ -112,18 +119,20 @@ class Groups:
         return code.b.and_(self._comes, code.b.and_(is_full, is_inside))
 
     def _carry(self, which: Kernel, group: Value, i: Value, is_there: Value) -> None:
-        """Give the ferry the slots and the rows of a tile, or spare memory."""
+        """Tell a cut where to find the slots and the rows of a tile, if it is there."""
         code = self.code
-        first = 0 if which == Kernel.N_INPUTS else FERRY_WORDS
+        is_input = which == Kernel.N_INPUTS
+        first, idle = (0, self.workspaces) if is_input else (FERRY_WORDS, self.spare)
         state, workspace = self.place(group, i)
-        code.store(code.b.select(is_there, workspace, self.spare), self.ferry, first)
+        slots = code.b.select(is_there, workspace, self.spare)
         ports = Ports(code, which)
         with code.loop(ports.count) as k:
             _, data, _, stride = ports.read(k)
-            row = code.add(data, code.mul(state, stride))
-            at = code.at(code.add(self.ferry, (first + 1) * WORD), k)
-            idle = self.spare if first else self.workspaces
-            code.store(code.b.select(is_there, row, idle), at)
+            rows = code.b.select(
+                is_there, code.add(data, code.mul(state, stride)), idle
+            )
+            stride = code.b.select(is_there, stride, const(0))
+            self._write(first, k, slots, rows, stride)
 
     def tiles(self, group: Value) -> Value:
         """Return how many tiles a group has: the last one may have fewer."""
