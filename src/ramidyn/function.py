@@ -141,7 +141,7 @@ class Function(Vectorcall):
 
     @property
     def ir(self) -> str:
-        """The LLVM IR of the batch kernel, all parts."""
+        """The LLVM IR of the batch kernel, all parts, as a single tile runs them."""
         from ramidyn.backend.llvm.build import ir_text  # noqa: PLC0415  loads LLVM
 
         target = self._compilation.target("batch")
@@ -149,7 +149,7 @@ class Function(Vectorcall):
 
     @property
     def assembly(self) -> str:
-        """The machine code of the batch kernel as text, all parts."""
+        """The machine code of the batch kernel as text: see `ir`."""
         from ramidyn.backend.llvm.build import assembly_text  # noqa: PLC0415  loads LLVM
 
         target = self._compilation.target("batch")

@@ -129,3 +129,17 @@ def test_few_numbers_and_too_many_are_packed() -> None:
 def test_all_columns_are_moved(size: int) -> None:
     moved = {c + k for c in columns(size) for k in range(COLUMNS)}
     assert moved == set(range(size))
+
+
+def test_a_kernel_may_have_many_outputs() -> None:
+    """More than the block has room for: they are unpacked, and its input comes."""
+
+    def many(x: Any) -> dict[str, Any]:
+        return {f"y{k}": x * float(k) + x[0] for k in range(40)}
+
+    f = ramidyn.kernel(many, {"x": 8})
+    assert carriers(f) == (1, -1)
+    x = np.random.default_rng(0).normal(size=(5 * f.lanes + 3, 8))
+    for k in range(40):
+        found = getattr(f(x), f"y{k}")
+        np.testing.assert_allclose(found, x * k + x[:, :1], rtol=1e-14, atol=1e-14)

@@ -69,6 +69,8 @@ def with_ferries(schedule: Schedule, program: Program) -> Schedule:
     come, sizes = carried(program)
     if max(sizes, default=0) > schedule.slots:  # as large as the spare memory
         sizes = ()
+    if not (come or sizes):
+        return schedule
     slots = iter(schedule.outputs)
     leave = tuple(tuple(islice(slots, n)) for n in sizes)
     first, last = schedule.cuts[0], schedule.cuts[-1]

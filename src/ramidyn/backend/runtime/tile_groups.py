@@ -10,7 +10,6 @@ from ramidyn.backend.runtime.memory_layout import (
     FERRY_WORDS,
     FETCHED,
     LINE,
-    MAX_PORTS,
     PLACE,
     PORT_WORDS,
     VIEW_WORDS,
@@ -93,10 +92,15 @@ class Groups:
         """Give cuts that carry something spare memory, until there is more to carry."""
         code = self.code
         carries = code.b.or_(self._comes, self._leaves)
-        ports = code.b.select(carries, const(MAX_PORTS), const(0))
-        for first, rows in ((0, self.workspaces), (FERRY_WORDS, self.spare)):
+        sides = (
             # What comes is read elsewhere: a read of fresh writes would wait.
-            with code.loop(ports) as k:
+            (Kernel.BRING, Kernel.N_INPUTS, 0, self.workspaces),
+            (Kernel.TAKE, Kernel.N_OUTPUTS, FERRY_WORDS, self.spare),
+        )
+        for address, which, first, rows in sides:
+            cut, count = (code.load(self.call[0], word) for word in (address, which))
+            has_cut = code.b.and_(carries, code.compare(cut, "!=", 0))
+            with code.loop(code.b.select(has_cut, count, const(0))) as k:
                 self._write(first, k, self.spare, rows, const(0))
 
     def _write(
