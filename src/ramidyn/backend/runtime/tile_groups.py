@@ -27,6 +27,10 @@ def tiles_of(code: Code, tile: Tile, states: Value) -> Value:
     return code.b.sdiv(code.add(states, tile.lanes - 1), const(tile.lanes))
 
 
+ENOUGH = 4
+"""Tiles of a call whose cuts carry data: with fewer, their code costs what it saves."""
+
+
 class Groups:
     """A function(kernel, views, batch, ..., workspaces, most), run group by group.
 
@@ -78,8 +82,9 @@ class Groups:
         code = self.code
         if not wanted:
             return code.compare(const(0), "!=", 0)
-        cut, others = code.load(self.call[0], address), code.add(self.total, -1)
-        is_there = code.compare(code.min(cut, others), ">", 0)
+        cut = code.load(self.call[0], address)
+        is_there = code.compare(cut, "!=", 0)
+        is_there = code.b.and_(is_there, code.compare(self.total, ">=", ENOUGH))
         ports = Ports(code, which)
         count = code.b.select(is_there, ports.count, const(0))
         with code.fold(count, code.b.zext(is_there, I64)) as turn:
