@@ -22,7 +22,7 @@ from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.packs import Pack
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.backend.llvm.vector_exp import exponential
-from ramidyn.backend.llvm.vector_math import lanewise, sincos
+from ramidyn.backend.llvm.vector_math import arguments, lanewise, sincos, structure
 from ramidyn.backend.llvm.vector_random import random
 from ramidyn.errors import CompileError
 from ramidyn.symbolic.expr import Expr
@@ -244,16 +244,16 @@ class Emitter:
                 lines.append(f"{x} = {one}")
             return x
 
-        given = f"{v} {together(angles, f'{result}x')}"
-        function = "ramidyn_sincos"
+        given, function = [together(angles, f"{result}x")], "ramidyn_sincos"
         if any(y is not None for _, y in terms):
             # Minus zero added leaves every number as it is.
             others = [self.constant(-0.0) if y is None else y for _, y in terms]
-            given += f", {v} {together(others, f'{result}y')}"
+            given.append(together(others, f"{result}y"))
             function = "ramidyn_sincos_sum"
-        lines.append(f"{result} = call {{{v}, {v}}} @{function}({given}, ptr %libm)")
-        for k, kind in enumerate("sc"):
-            lines.append(f"{result}{kind} = extractvalue {{{v}, {v}}} {result}, {k}")
+        returned, passed = structure(v, len(given) + 2), arguments(v, given)
+        lines.append(f"{result} = call {returned} @{function}({passed}, ptr %libm)")
+        for k, kind in enumerate("sc", len(given)):
+            lines.append(f"{result}{kind} = extractvalue {returned} {result}, {k}")
         if self.angles == 1:
             return [(f"{result}s", f"{result}c")]
         for lane in range(len(angles)):

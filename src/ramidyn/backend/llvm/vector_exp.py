@@ -45,7 +45,7 @@ RANGE: Final = {
 def exponential(lanes: int, dtype: str) -> str:
     """Return ``V @ramidyn_exp(V %x, ptr %libm)``: exp within 1 ulp."""
     form = FORMATS[dtype]
-    b = Lines(lanes)
+    b = Lines(lanes, "ramidyn_exp")
     t, i, m = b.vector(form.name), b.vector(f"i{form.bits}"), b.vector("i1")
     k, r = _reduce_argument(b, form)
     series = [1.0 / math.factorial(n) for n in range(2, 2 + TERMS[form.name])]
@@ -66,6 +66,7 @@ def exponential(lanes: int, dtype: str) -> str:
         y = b.let(f"select {m} {b.let(test)}, {t} {value}, {t} {y}")
     body = "\n".join(b.text)
     return f"""\
+{b.constants()}
 define internal {t} @ramidyn_exp({t} %x, ptr %libm) nounwind {{
 {body}
   ret {t} {y}
@@ -76,10 +77,10 @@ define internal {t} @ramidyn_exp({t} %x, ptr %libm) nounwind {{
 def _reduce_argument(b: Lines, form: Format) -> tuple[str, str]:
     """Append k, an integer right in its low bits, and r."""
     t, i = b.vector(form.name), b.vector(f"i{form.bits}")
-    rounder = b.splat(form.name, form.rounder)
-    log2_e = b.splat(form.name, nearest(form, 1.0 / math.log(2.0)))
+    rounder, minus = (b.number(form, sign * form.rounder) for sign in (1, -1))
+    log2_e = b.number(form, nearest(form, 1.0 / math.log(2.0)))
     shifted = b.fma(form, "%x", log2_e, rounder)
-    k, r = b.let(f"fsub {t} {shifted}, {rounder}"), "%x"
+    k, r = b.let(f"fadd {t} {shifted}, {minus}"), "%x"
     for part in LN2[form.name]:
-        r = b.fma(form, k, b.splat(form.name, -part), r)
+        r = b.fma(form, k, b.number(form, -part), r)
     return b.let(f"bitcast {t} {shifted} to {i}"), r

@@ -14,18 +14,19 @@ on its neighbors. NaN stays NaN; ±inf gives NaN. The angle may be a sum x + y, 
 terms go there one by one (`terms_of` in symbolic/program.py).
 
 The functions take ``ptr %libm``, a table of C functions in the order of LIBM, so that
-code on disk holds no address. Intrinsics are used undeclared: see ``declarations``.
+code on disk holds no address. Intrinsics are used undeclared.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
-from ramidyn.backend.runtime.memory_layout import LIBM
+from ramidyn.backend.runtime.memory_layout import LIBM, LINE
 from ramidyn.symbolic.program import FAR
 
 BINARY: Final = frozenset({"atan2", "pow"})
@@ -116,10 +117,13 @@ PARTS: Final = {
 
 @dataclass(slots=True)
 class Lines:
-    """The lines of a function body, with a new name for each value."""
+    """The lines of a function's body, with a new name for each value."""
 
     lanes: int
+    function: str = ""
     text: list[str] = field(default_factory=list[str])
+    numbers: dict[str, str] = field(default_factory=dict[str, str])
+    """those in memory, and their names"""
 
     def let(self, code: str) -> str:
         """Append ``%t = code`` and return the name."""
@@ -138,6 +142,27 @@ class Lines:
             return one
         return f"<{', '.join([f'{scalar} {one}'] * self.lanes)}>"
 
+    def number(self, form: Format, value: float) -> str:
+        """Return a number in all lanes, as an operand in memory.
+
+        With 64 bytes, instructions read one number into all lanes. LLVM would read it
+        into a register for others, which can read all lanes from memory.
+        """
+        one, size = self.splat(form.name, value), self.lanes * form.bits // 8
+        if size >= LINE:
+            return one
+        t = self.vector(form.name)
+        name = f"@{self.function}.{len(self.numbers)}"
+        name = self.numbers.setdefault(f"{t} {one}, align {size}", name)
+        return self.let(f"load {t}, ptr {name}, align {size}")
+
+    def constants(self) -> str:
+        """Return the definitions of the numbers in memory."""
+        return "".join(
+            f"{name} = private constant {number}\n"
+            for number, name in self.numbers.items()
+        )
+
     def fma(self, form: Format, a: str, b: str, c: str, op: str = "fmuladd") -> str:
         """Append a·b + c."""
         t = self.vector(form.name)
@@ -148,10 +173,10 @@ class Lines:
     def polynomial(self, form: Format, z: str, coefficients: tuple[float, ...]) -> str:
         """Append a polynomial, constant term first, by Horner's rule.
 
-        Each coefficient but the last is an operand in memory, and angles do not wait
-        for each other.
+        Each coefficient but the last is an operand, and angles do not wait for each
+        other.
         """
-        *rest, last = (self.splat(form.name, c) for c in coefficients)
+        *rest, last = (self.number(form, c) for c in coefficients)
         return reduce(lambda p, c: self.fma(form, p, z, c), reversed(rest), last)
 
     def reduce(
@@ -159,13 +184,13 @@ class Lines:
     ) -> tuple[str, str]:
         """Append k and r of x ≥ 0; k as an integer, right in its last two bits."""
         t, i = self.vector(form.name), self.vector(f"i{form.bits}")
-        rounder = self.splat(form.name, form.rounder)
-        two_over_pi = self.splat(form.name, nearest(form, 2.0 / math.pi))
+        rounder, minus = (self.number(form, sign * form.rounder) for sign in (1, -1))
+        two_over_pi = self.number(form, nearest(form, 2.0 / math.pi))
         shifted = self.fma(form, x, two_over_pi, rounder)
-        k = self.let(f"fsub {t} {shifted}, {rounder}")
+        k = self.let(f"fadd {t} {shifted}, {minus}")
         r = x
         for part in parts:
-            r = self.fma(form, k, self.splat(form.name, -part), r, op)
+            r = self.fma(form, k, self.number(form, -part), r, op)
         return self.let(f"bitcast {t} {shifted} to {i}"), r
 
     def reduce_in_double(self, x: str) -> tuple[str, str]:
@@ -196,6 +221,22 @@ class Lines:
             )
         return result
 
+    def with_sign(self, form: Format, x: str, flips: str) -> str:
+        """Append x, its sign changed where the first bit of ``flips`` is set."""
+        t, i = self.vector(form.name), self.vector(f"i{form.bits}")
+        first = self.splat(f"i{form.bits}", 1 << (form.bits - 1))
+        sign = self.let(f"and {i} {flips}, {first}")
+        y = self.let(f"xor {i} {self.let(f'bitcast {t} {x} to {i}')}, {sign}")
+        return self.let(f"bitcast {i} {y} to {t}")
+
+    def leave(self, form: Format, values: Sequence[str]) -> None:
+        """Append the return of some values."""
+        t = self.vector(form.name)
+        packed, kind = "poison", structure(t, len(values))
+        for k, value in enumerate(values):
+            packed = self.let(f"insertvalue {kind} {packed}, {t} {value}, {k}")
+        self.text.append(f"  ret {kind} {packed}")
+
     def lane(self, form: Format, x: str, lane: int) -> str:
         """Append one lane of x."""
         if self.lanes == 1:
@@ -208,32 +249,30 @@ class Lines:
 
 
 def sincos(lanes: int, dtype: str, *, fused: bool = False, is_sum: bool = False) -> str:
-    """Return ``{V, V} @ramidyn_sincos(V %x, ptr %libm)``: sin and cos within 2 ulp.
+    """Return ``{V, V, V} @ramidyn_sincos(V %x, ptr %libm)``: x, sin and cos of it.
 
-    That of a sum is ``@ramidyn_sincos_sum(V %x, V %y, ptr %libm)``.
+    They are right within 2 ulp. Those of a sum are
+    ``{V, V, V, V} @ramidyn_sincos_sum(V %x, V %y, ptr %libm)``, x and y first. The
+    angle is returned because it is in a register that would be the sine's: each result
+    would take one more instruction.
 
     Args:
-        lanes: 1 for scalars, where V is plain ``double`` or ``float``.
+        lanes: at least two.
         dtype: "float64" or "float32".
         fused: The target has fused multiply-add, which makes the reduction shorter.
             Where it has not, LLVM calls ``fma`` of the C library: right, but slow.
         is_sum: the angle is a sum of two.
     """
     form = FORMATS[dtype]
-    v = vector(form.name, lanes)
-    # x86 has no conditional move for scalars of floating point: it would branch.
-    width = lanes if lanes > 1 else 128 // form.bits
-    b = Lines(width)
+    name = "ramidyn_sincos_sum" if is_sum else "ramidyn_sincos"
+    b = Lines(lanes, name)
     t, i, m = b.vector(form.name), b.vector(f"i{form.bits}"), b.vector("i1")
-    sign = b.splat(f"i{form.bits}", 1 << (form.bits - 1))
-    rest = b.splat(f"i{form.bits}", (1 << (form.bits - 1)) - 1)
 
-    x = b.let(f"fadd {v} %x, %y") if is_sum else "%x"
-    if lanes == 1:
-        x = b.let(f"insertelement {t} zeroinitializer, {v} {x}, i32 0")
-    x_bits = b.let(f"bitcast {t} {x} to {i}")
-    size = b.let(f"bitcast {i} {b.let(f'and {i} {x_bits}, {rest}')} to {t}")
+    x = b.let(f"fadd {t} %x, %y") if is_sum else "%x"
     # The sign of x is taken off and put back: r + r·z·S would lose that of −0.
+    size = b.let(f"call {t} {intrinsic('fabs', lanes, form)}({t} {x})")
+    far = b.let(f"fcmp ogt {t} {size}, {b.number(form, FAR)}")
+    any_far = b.let(f"icmp ne i{lanes} {b.let(f'bitcast {m} {far} to i{lanes}')}, 0")
     if form is FLOAT and not fused:
         k, r = b.reduce_in_double(size)
     else:
@@ -245,52 +284,43 @@ def sincos(lanes: int, dtype: str, *, fused: bool = False, is_sum: bool = False)
     s = b.fma(form, rz, b.polynomial(form, z, form.sin), r)
     c = b.polynomial(form, z, (1.0, -0.5, *form.cos))
 
-    odd = b.let(f"shl {i} {k}, {b.splat(f'i{form.bits}', form.bits - 1)}")
+    last = b.let(f"and {i} {k}, {b.splat(f'i{form.bits}', 1)}")
+    odd = b.let(f"icmp ne {i} {last}, zeroinitializer")
     half = b.let(f"shl {i} {k}, {b.splat(f'i{form.bits}', form.bits - 2)}")
-    swap = b.let(f"icmp slt {i} {odd}, zeroinitializer")
-    results: list[str] = []
-    for first, second, flip in ((c, s, x_bits), (s, c, odd)):
-        chosen = b.let(f"select {m} {swap}, {t} {first}, {t} {second}")
-        flips = b.let(f"and {i} {b.let(f'xor {i} {half}, {flip}')}, {sign}")
-        signed = b.let(f"xor {i} {b.let(f'bitcast {t} {chosen} to {i}')}, {flips}")
-        result = b.let(f"bitcast {i} {signed} to {t}")
-        results.append(
-            result if lanes > 1 else b.let(f"extractelement {t} {result}, i32 0")
-        )
+    x_bits = b.let(f"bitcast {t} {x} to {i}")
+    sin = b.let(f"select {m} {odd}, {t} {c}, {t} {s}")
+    cos = b.let(f"select {m} {odd}, {t} {b.let(f'fneg {t} {s}')}, {t} {c}")
+    s = b.with_sign(form, sin, b.let(f"xor {i} {half}, {x_bits}"))
+    c = b.with_sign(form, cos, half)
 
-    far = b.let(f"fcmp ogt {t} {size}, {b.splat(form.name, FAR)}")
-    any_far = b.let(f"icmp ne i{width} {b.let(f'bitcast {m} {far} to i{width}')}, 0")
+    terms = ["%x", "%y"][: 1 + is_sum]
+    kind, given = structure(t, len(terms) + 2), arguments(t, terms)
+    b.text.append(f"  br i1 {any_far}, label %far, label %near\nnear:")
+    b.leave(form, [*terms, s, c])
+    b.text.append("far:")
+    passed = arguments(t, [*terms, s, c])
+    found = b.let(f"call {kind} @{name}_far({passed}, ptr %libm)")
+    b.text.append(f"  ret {kind} {found}")
     body = "\n".join(b.text)
-    s, c = results
-    name = "ramidyn_sincos_sum" if is_sum else "ramidyn_sincos"
-    terms = f"{v} %x, {v} %y" if is_sum else f"{v} %x"
     return f"""\
-define internal {{{v}, {v}}} @{name}({terms}, ptr %libm) nounwind {{
+{b.constants()}
+define internal {kind} @{name}({given}, ptr %libm) nounwind {{
 {body}
-  br i1 {any_far}, label %far, label %near
-near:
-  %near.s = insertvalue {{{v}, {v}}} poison, {v} {s}, 0
-  %near.sc = insertvalue {{{v}, {v}}} %near.s, {v} {c}, 1
-  ret {{{v}, {v}}} %near.sc
-far:
-  %far.sc = call {{{v}, {v}}} @{name}_far({terms}, {v} {s}, {v} {c}, ptr %libm)
-  ret {{{v}, {v}}} %far.sc
 }}
 
 {sincos_far(name, terms, lanes, form)}"""
 
 
-def sincos_far(name: str, terms: str, lanes: int, form: Format) -> str:
+def sincos_far(name: str, terms: list[str], lanes: int, form: Format) -> str:
     """Return the function that replaces sin and cos in the lanes with |x| > FAR."""
     b = Lines(lanes)
     v, m = b.vector(form.name), b.vector("i1")
-    is_sum = "%y" in terms
-    whole = b.let(f"fadd {v} %x, %y") if is_sum else "%x"
+    whole = b.let(f"fadd {v} %x, %y") if "%y" in terms else "%x"
     above = b.let(f"fcmp ogt {v} {whole}, {b.splat(form.name, FAR)}")
     below = b.let(f"fcmp olt {v} {whole}, {b.splat(form.name, -FAR)}")
     far = b.let(f"or {m} {above}, {below}")
     sin, cos = (b.call(f, form, ["%x"]) for f in ("sin", "cos"))
-    if is_sum:
+    if "%y" in terms:
         sin_y, cos_y = (b.call(f, form, ["%y"]) for f in ("sin", "cos"))
         minus = b.let(f"fneg {v} {sin_y}")
         sin, cos = (
@@ -299,14 +329,12 @@ def sincos_far(name: str, terms: str, lanes: int, form: Format) -> str:
         )
     s = b.let(f"select {m} {far}, {v} {sin}, {v} %s")
     c = b.let(f"select {m} {far}, {v} {cos}, {v} %c")
-    sc = b.let(f"insertvalue {{{v}, {v}}} poison, {v} {s}, 0")
-    sc = b.let(f"insertvalue {{{v}, {v}}} {sc}, {v} {c}, 1")
+    b.leave(form, [*terms, s, c])
     body = "\n".join(b.text)
-    arguments = f"{terms}, {v} %s, {v} %c, ptr %libm"
+    kind, given = structure(v, len(terms) + 2), arguments(v, [*terms, "%s", "%c"])
     return f"""\
-define internal {{{v}, {v}}} @{name}_far({arguments}) cold noinline nounwind {{
+define internal {kind} @{name}_far({given}, ptr %libm) cold noinline nounwind {{
 {body}
-  ret {{{v}, {v}}} {sc}
 }}
 """
 
@@ -331,24 +359,19 @@ define internal {v} @ramidyn_{name}({signature}, ptr %libm) nounwind {{
 """
 
 
-def declarations(lanes: int, dtype: str) -> tuple[str, ...]:
-    """Return the declarations that the text of ``sincos`` needs before LLVM 18.
-
-    Later parsers know intrinsics by name, and two declarations of one are an error.
-    """
-    form = FORMATS[dtype]
-    width = lanes if lanes > 1 else 128 // form.bits
-    lines: list[str] = []
-    for f in {form, DOUBLE}:
-        t = vector(f.name, width)
-        for op in ("fma", "fmuladd"):
-            lines.append(f"declare {t} {intrinsic(op, width, f)}({t}, {t}, {t})")
-    return tuple(sorted(lines))
-
-
 def vector(scalar: str, lanes: int) -> str:
     """Return the vector type, or the scalar's own for one lane."""
     return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def structure(kind: str, count: int) -> str:
+    """Return the type of some values that are returned together."""
+    return f"{{{', '.join([kind] * count)}}}"
+
+
+def arguments(kind: str, names: Sequence[str]) -> str:
+    """Return some values as they are passed."""
+    return ", ".join(f"{kind} {name}" for name in names)
 
 
 def intrinsic(op: str, lanes: int, form: Format) -> str:
