@@ -57,11 +57,8 @@ def articulated_accelerations(
     clusters: Clusters,
 ) -> tuple[JointVector, dict[int, Expr]]:
     """Return q̈, and −λ of rows."""
-    X, S, reference = (
-        transforms(tree, q),
-        joint_columns(tree),
-        ReferenceMotion(tree, clusters),
-    )
+    X, S = transforms(tree, q), joint_columns(tree)
+    reference = ReferenceMotion(tree, clusters)
     pA = net_forces(tree, X, S, qd, reference, gravity, external)
     gamma = dict(clusters.gamma)
     for i, dofs in enumerate(tree.dofs):

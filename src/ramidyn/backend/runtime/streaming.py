@@ -16,13 +16,7 @@ from __future__ import annotations
 
 from ramidyn.backend.llvm.target import Processor
 from ramidyn.backend.llvm.word_builder import I32, I64, Code, Module, Value, const, ir
-from ramidyn.backend.runtime.memory_layout import (
-    LINE,
-    NEVER,
-    PLACE,
-    WORD,
-    Kernel,
-)
+from ramidyn.backend.runtime.memory_layout import LINE, NEVER, PLACE, WORD, Kernel
 from ramidyn.backend.runtime.tile_groups import Groups, Ports, emit_groups
 from ramidyn.backend.runtime.tiles import (
     Tile,
