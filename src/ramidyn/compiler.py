@@ -74,7 +74,7 @@ class Stages:
     ) -> None:
         self._choose, self._dtype = choose, dtype
         self._chosen: dict[str, Candidate] = {} if first is None else {dtype: first}
-        self._schedules: dict[int, Schedule] = {}
+        self._schedules: dict[bool, Schedule] = {}
 
     def chosen(self, dtype: str) -> Candidate:
         """Trace the program for a dtype: all its candidates, of which one is chosen."""
@@ -95,16 +95,13 @@ class Stages:
     def schedule(self, lanes: int) -> Schedule:
         """Schedule in cuts and places of values: for one state, or for batches."""
         from ramidyn.backend.llvm.schedule import schedule_of_batch, schedule_of_one  # noqa: PLC0415  not from the cache
-        from ramidyn.backend.runtime.tiles import Tile  # noqa: PLC0415  not from the cache
 
-        if lanes not in self._schedules:
+        is_one = lanes == 1
+        if is_one not in self._schedules:
             with announced(f"scheduling {self.program.name}"):
-                self._schedules[lanes] = (
-                    schedule_of_one(self.lowered)
-                    if lanes == 1
-                    else schedule_of_batch(self.lowered, Tile(self._dtype, lanes).slot)
-                )
-        return self._schedules[lanes]
+                make = schedule_of_one if is_one else schedule_of_batch
+                self._schedules[is_one] = make(self.lowered)
+        return self._schedules[is_one]
 
     def native(
         self, interface: Interface, target: Target, progress: Progress

@@ -28,9 +28,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def long_sum(x: Any) -> Any:
-    """2,400 fused operations: two cuts, with values between them."""
+    """2,000 fused operations: two cuts, with values between them."""
     values = list(x)
-    for k in range(2400):
+    for k in range(2000):
         values.append(values[-1] * values[-5] + (0.05 * (k % 7) - 0.1))
         if k % 50 == 0:
             values[-1] = ramidyn.math.sin(values[-1])

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ramidyn.backend.llvm.frames import Cut, Schedule
     from ramidyn.symbolic.program import Program
 
-WORK = 12
-"""The operations that moving some columns counts as where a program is cut."""
 APART, MOST = 16, 48
 """Moves are at least so many operations apart, and no more than so many in a cut."""
 
@@ -57,11 +55,6 @@ def carried(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
     inputs, outputs = program.inputs, program.outputs
     return fit(tuple(v.size for v in inputs)), fit(tuple(v.size for v in outputs))
-
-
-def work(sizes: Sequence[int]) -> int:
-    """Return how many operations it counts as to move some arrays."""
-    return WORK * moves(sizes)
 
 
 def with_ferries(schedule: Schedule, program: Program) -> Schedule:

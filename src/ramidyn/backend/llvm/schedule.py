@@ -1,7 +1,7 @@
 """Cut a Program into parts that compile fast, and place the values between them.
 
-One function for a whole program would compile in time n^1.7. A cut holds 800 to 2,000
-operations: some 20 kB of code, which stays in the processor's nearest cache while it
+One function for a whole program would compile in time n^1.7. A cut holds 750 to 1,500
+operations: some 15 kB of code, which stays in the processor's nearest cache while it
 runs on tile after tile. What one cut makes and a later one needs goes through a
 workspace:
 
@@ -28,12 +28,10 @@ from ramidyn.backend.llvm.packs import (
     whole_packs,
 )
 from ramidyn.backend.llvm.placement import Placement
-from ramidyn.backend.runtime.memory_layout import LINE
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import Program
 
-SMALLEST, LARGEST = 800, 2000
-Beside = tuple[int, int]
+SMALLEST, LARGEST = 750, 1500
 Packs = list[Pack] | None
 """those of one state, which has an order of its own; None for batches"""
 
@@ -47,16 +45,9 @@ def schedule(program: Program, carried: int = 0) -> Schedule:
     return _placed(program, None, schedule, carried)
 
 
-def schedule_of_batch(program: Program, slot: int) -> Schedule:
-    """Return the schedule for batches: some cuts carry data of other tiles.
-
-    What they carry counts where a program is cut, unless slots are of 64 bytes: code
-    for 32 such registers is so much shorter that all of it stays decoded.
-    """
-    come, leave = (ferries.work(sizes) for sizes in ferries.carried(program))
-    beside = (0, 0) if slot == LINE else (come, leave)
-    found = _placed(program, None, schedule, 0, beside)
-    return ferries.with_ferries(found, program)
+def schedule_of_batch(program: Program) -> Schedule:
+    """Return the schedule for batches: some cuts carry data of other tiles."""
+    return ferries.with_ferries(schedule(program), program)
 
 
 def schedule_of_one(program: Program, carried: int = 0) -> Schedule:
@@ -65,20 +56,13 @@ def schedule_of_one(program: Program, carried: int = 0) -> Schedule:
 
 
 def _placed(
-    program: Program,
-    packs: Packs,
-    scheduler: Scheduler,
-    carried: int,
-    beside: Beside = (0, 0),
+    program: Program, packs: Packs, scheduler: Scheduler, carried: int
 ) -> Schedule:
-    if program.calls:
-        cuts = _between_calls(program, packs)
-    else:
-        cuts = [_cuts(program, packs, beside)]
+    cuts = _between_calls(program, packs) if program.calls else [_cuts(program, packs)]
     return Placement(cuts, program, scheduler, carried).schedule()
 
 
-def _cuts(program: Program, packs: Packs, beside: Beside) -> list[Cut]:
+def _cuts(program: Program, packs: Packs) -> list[Cut]:
     """Return the cuts of a program without calls.
 
     Three orders are tried, and the one with the fewest memory accesses is used: that of
@@ -86,7 +70,7 @@ def _cuts(program: Program, packs: Packs, beside: Beside) -> list[Cut]:
     """
     operations = Operations([e for e in program.order if e.args], set(program.results))
     order = operations.as_traced()
-    best = _cut(operations, order, beside)
+    best = _cut(operations, order)
     if len(best) > 1:
         constants = len({e for e in program.results if e.op == "const"})
         least = WORTH * (
@@ -95,7 +79,7 @@ def _cuts(program: Program, packs: Packs, beside: Beside) -> list[Cut]:
         for order in (operations.by_need(), operations.depth_first()):
             memory = operations.far(order)[0] + constants
             if memory < least:
-                cuts = _cut(operations, order, beside)
+                cuts = _cut(operations, order)
                 memory += operations.traffic(cuts)
                 if memory < least:
                     best, least = cuts, memory
@@ -162,29 +146,24 @@ def _nearest(operations: Operations, program: Program, packs: Packs) -> list[Cut
     return _as_cuts(_cut(operations, best), operations, program, packs)
 
 
-def _cut(
-    operations: Operations, order: Numbers, beside: Beside = (0, 0)
-) -> list[Numbers]:
+def _cut(operations: Operations, order: Numbers) -> list[Numbers]:
     """Cut where few values live, preferably where a region of the trace begins.
 
     Conditions are left out: no slot holds a truth, so each cut makes those that it asks
-    for. The first and the last cut do something ``beside``, as long as so many
-    operations.
+    for.
     """
     order = operations.angles_first(order[~operations.is_condition[order]])
-    first, last = beside
     n = len(order)
-    if first + n + last <= LARGEST:
+    if n <= LARGEST:
         return [order]
     same_region = np.diff(operations.region[order], prepend=-1, append=-1) == 0
     crossing = operations.alive(order) * np.where(same_region, 1.25, 1.0)
     parts: list[Numbers] = []
-    start, filled = 0, first
-    while filled + n - start + last > LARGEST:
+    start = 0
+    while n - start > LARGEST:
         # Leave the last two parts even rather than one of them tiny.
-        latest = min(start + LARGEST - filled, n - SMALLEST + last)
-        earliest = min(start + SMALLEST - filled, latest)
+        earliest, latest = start + SMALLEST, min(start + LARGEST, n - SMALLEST)
         best = earliest + int(np.argmin(crossing[earliest : latest + 1]))
         parts.append(order[start:best])
-        start, filled = best, 0
+        start = best
     return [*parts, order[start:]]
