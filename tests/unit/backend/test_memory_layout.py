@@ -34,7 +34,15 @@ def sizes_of(size: int, cuts: int, lanes: int = 8) -> KernelSizes:
 def test_tiles_leave_room_for_the_code_in_the_second_cache(
     size: int, cuts: int, tiles: int
 ) -> None:
-    assert tiles_together(size, cuts, has_open_ends=False) == tiles
+    assert tiles_together(size, LINE, cuts, has_open_ends=False) == tiles
+
+
+@pytest.mark.parametrize(("slot", "tiles"), [(16, 16), (32, 16), (64, 8), (128, 8)])
+def test_short_vectors_run_in_more_tiles_if_their_code_stays(
+    slot: int, tiles: int
+) -> None:
+    assert tiles_together(8 * KB, slot, 3, has_open_ends=False) == tiles
+    assert tiles_together(8 * KB, slot, 60, has_open_ends=False) == TILES
 
 
 @pytest.mark.parametrize(
@@ -49,7 +57,7 @@ def test_tiles_leave_room_for_the_code_in_the_second_cache(
 def test_code_that_no_second_cache_holds_is_fetched_for_as_many_tiles_as_can_be(
     size: int, cuts: int
 ) -> None:
-    assert tiles_together(size, cuts, has_open_ends=False) == TILES
+    assert tiles_together(size, LINE, cuts, has_open_ends=False) == TILES
 
 
 @pytest.mark.parametrize("has_open_ends", [False, True])
@@ -57,13 +65,13 @@ def test_workspaces_that_run_together_fit_in_the_last_cache(
     has_open_ends: bool,
 ) -> None:
     for size in (10**6, 3 * 10**6, 2**30):
-        tiles = tiles_together(size, 300, has_open_ends)
+        tiles = tiles_together(size, LINE, 300, has_open_ends)
         assert tiles == 1 or tiles * size <= 8 * KB**2
 
 
 def test_tiles_whose_last_states_share_tiles_run_together() -> None:
-    assert tiles_together(120 * KB, 24, has_open_ends=False) < TILES
-    assert tiles_together(120 * KB, 24, has_open_ends=True) == TILES
+    assert tiles_together(120 * KB, LINE, 24, has_open_ends=False) < TILES
+    assert tiles_together(120 * KB, LINE, 24, has_open_ends=True) == TILES
 
 
 def test_memory_is_kept_for_a_group_that_no_second_cache_holds() -> None:

@@ -333,7 +333,7 @@ HAS_KNOWN_OBJECTS = not wants_plain_calls() and objects_are_as_expected()
 # The numbers of a Kernel block that follow from its program and lanes.
 
 TILES = 8
-"""Tiles that a cut runs on before the next, at most."""
+"""Tiles that a cut runs on before the next, at most; see `tiles_together`."""
 NEAR, CUT_BYTES = 7 * 2**17, 16 * 1024
 """Bytes of code and workspaces that a second cache of 1 MB keeps, and code of a cut."""
 AHEAD = 2**18
@@ -379,7 +379,7 @@ def kernel_sizes(
     part = max(PIECE // slot, -(-len(places) // max(cuts, 1)))
     fields = {
         Kernel.BYTES: size,
-        Kernel.TILES: tiles_together(size, cuts, has_open_ends),
+        Kernel.TILES: tiles_together(size, slot, cuts, has_open_ends),
         Kernel.ELEMENTS: len(places),
         Kernel.PART: part,
         Kernel.FAR: FAR if len(places) * slot >= PIECE else NEVER,
@@ -387,19 +387,27 @@ def kernel_sizes(
     return KernelSizes(fields, places, size)
 
 
-def tiles_together(size: int, cuts: int, has_open_ends: bool) -> int:
-    """Return how many tiles, with workspaces of so many bytes, run each cut together.
+def tiles_together(size: int, slot: int, cuts: int, has_open_ends: bool) -> int:
+    """Return how many tiles run each cut together.
 
     If all code and a workspace fit in the second cache, the code stays there. It is
     joined by as many workspaces as fit in two thirds of what it leaves; arrays have the
-    rest. Otherwise each group fetches its code from the last cache, so as many tiles
-    share it as that cache can hold. Where loops have open ends, many tiles run
-    together, too: their last states share tiles.
+    rest. Of vectors shorter than a line, there may be twice as many. Otherwise each
+    group fetches its code from the last cache, so as many tiles share it as that cache
+    can hold. Where loops have open ends, many tiles run together, too: their last
+    states share tiles.
+
+    Args:
+        size: the bytes of a workspace.
+        slot: the bytes of a slot.
+        cuts: their number.
+        has_open_ends: whether a loop ends when its states do.
     """
     room = NEAR - CUT_BYTES * cuts
     is_near = size <= room and not has_open_ends
     share = room * 2 // 3 if is_near else FAR // 2
-    return max(1, min(TILES, share // size))
+    most = 2 * TILES if is_near and slot < LINE else TILES
+    return max(1, min(most, share // size))
 
 
 # ------------------------------------------------------------ C functions
