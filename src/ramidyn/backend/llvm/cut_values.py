@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from ramidyn.backend.llvm.packed_values import PackedValues
 from ramidyn.backend.llvm.target import BYTES
-from ramidyn.backend.runtime.memory_layout import is_table
+from ramidyn.backend.runtime.memory_layout import LINE, is_table
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import terms_of
 
@@ -89,7 +89,8 @@ class CutValues:
         """Return the name of a value, which is read if it is not near."""
         name, block = self.names.get(a), self.block
         if name is None and a.op == "const":
-            return self.emitter.constant(a.value)
+            name = self.names[a] = self._constant(a.value)
+            return name
         if name is None and a in self.packed.lane:
             name = self.names[a] = self.packed.one(a)
         near = self._near.get(a, block)
@@ -157,6 +158,16 @@ class CutValues:
             f"store {self.emitter.type} {value}, ptr %s{slot}, align {stride}",
         ]
         self._places.setdefault(e, ("%out", slot))
+
+    def _constant(self, value: float) -> str:
+        """Return the name of a number, or itself: see `Numbers`."""
+        of = self.emitter
+        number = of.constant(value)
+        if of.lanes == 1 or of.stride >= LINE:
+            return number
+        name = f"%v{next(self.numbers)}"
+        self.lines.append(f"{name} = {of.table.read(of.type, number, of.stride)}")
+        return name
 
     def _load(self, a: Expr, k: int) -> None:
         """Read a value into %v; of a table, into every lane."""

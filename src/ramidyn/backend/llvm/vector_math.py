@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
+from ramidyn.backend.llvm.numbers import Numbers
 from ramidyn.backend.runtime.memory_layout import LIBM, LINE
 from ramidyn.symbolic.program import FAR
 
@@ -122,8 +123,10 @@ class Lines:
     lanes: int
     function: str = ""
     text: list[str] = field(default_factory=list[str])
-    numbers: dict[str, str] = field(default_factory=dict[str, str])
-    """those in memory, and their names"""
+    numbers: Numbers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.numbers = Numbers(f"{self.function}.numbers")
 
     def let(self, code: str) -> str:
         """Append ``%t = code`` and return the name."""
@@ -143,25 +146,11 @@ class Lines:
         return f"<{', '.join([f'{scalar} {one}'] * self.lanes)}>"
 
     def number(self, form: Format, value: float) -> str:
-        """Return a number in all lanes, as an operand in memory.
-
-        With 64 bytes, instructions read one number into all lanes. LLVM would read it
-        into a register for others, which can read all lanes from memory.
-        """
+        """Return a number in all lanes, as an operand in memory if that is better."""
         one, size = self.splat(form.name, value), self.lanes * form.bits // 8
-        if size >= LINE:
+        if self.lanes == 1 or size >= LINE:
             return one
-        t = self.vector(form.name)
-        name = f"@{self.function}.{len(self.numbers)}"
-        name = self.numbers.setdefault(f"{t} {one}, align {size}", name)
-        return self.let(f"load {t}, ptr {name}, align {size}")
-
-    def constants(self) -> str:
-        """Return the definitions of the numbers in memory."""
-        return "".join(
-            f"{name} = private constant {number}\n"
-            for number, name in self.numbers.items()
-        )
+        return self.let(self.numbers.read(self.vector(form.name), one, size))
 
     def fma(self, form: Format, a: str, b: str, c: str, op: str = "fmuladd") -> str:
         """Append a·b + c."""
@@ -303,7 +292,7 @@ def sincos(lanes: int, dtype: str, *, fused: bool = False, is_sum: bool = False)
     b.text.append(f"  ret {kind} {found}")
     body = "\n".join(b.text)
     return f"""\
-{b.constants()}
+{b.numbers.definition()}
 define internal {kind} @{name}({given}, ptr %libm) nounwind {{
 {body}
 }}

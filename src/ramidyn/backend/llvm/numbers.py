@@ -1,0 +1,41 @@
+"""Constants in memory, of vectors that are shorter than a line.
+
+An instruction on 64 bytes reads one number into all lanes, and LLVM makes use of that.
+One on fewer bytes can read a whole vector. But of a constant LLVM keeps one number, and
+takes an instruction on x86, or up to five on ARM, to bring it to all lanes.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+
+@final
+class Numbers:
+    """The numbers of a cut or a function, each in all lanes.
+
+    Args:
+        name: of what they are in.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._places: dict[str, int] = {}
+        self._end: int = 0
+
+    def read(self, kind: str, number: str, size: int) -> str:
+        """Return IR that reads a number as a vector of so many bytes."""
+        vector = f"{kind} {number}"
+        if vector not in self._places:
+            self._places[vector] = start = -(-self._end // size) * size
+            self._end = start + size
+        at = f"getelementptr (i8, ptr @{self.name}, i64 {self._places[vector]})"
+        return f"load {kind}, ptr {at}, align {size}"
+
+    def definition(self) -> str:
+        """Return the IR of all that have been read."""
+        if not self._places:
+            return ""
+        kinds = ", ".join(vector[: vector.index(">") + 1] for vector in self._places)
+        values = ", ".join(self._places)
+        return f"@{self.name} = private constant {{{kinds}}} {{{values}}}, align 64"
