@@ -9,7 +9,7 @@ import pytest
 
 import ramidyn
 from ramidyn.backend.llvm.build import assembly_text
-from ramidyn.backend.llvm.numbers import Numbers
+from ramidyn.backend.llvm.splats import Splats
 from ramidyn.backend.llvm.target import Target, library_target
 
 COUNT = 60
@@ -50,16 +50,16 @@ def test_wide_vectors_have_constants_of_their_own() -> None:
     assert text.count("{1to8}") >= COUNT - 1
 
 
-def test_numbers_are_kept_once_and_aligned() -> None:
-    numbers = Numbers("some")
-    assert not numbers.definition()
+def test_splats_are_kept_once_and_aligned() -> None:
+    splats = Splats("some")
+    assert not splats.definition()
     two, four = "<2 x float>", "<4 x float>"
-    first = numbers.read(two, "<float 1.0, float 1.0>", 8)
-    second = numbers.read(four, "zeroinitializer", 16)
+    first = splats.read(two, "<float 1.0, float 1.0>", 8)
+    second = splats.read(four, "zeroinitializer", 16)
     assert "i64 0" in first
     assert "i64 16" in second
-    assert numbers.read(two, "<float 1.0, float 1.0>", 8) == first
-    assert numbers.definition() == (
+    assert splats.read(two, "<float 1.0, float 1.0>", 8) == first
+    assert splats.definition() == (
         "@some = private constant {<2 x float>, <4 x float>} "
         "{<2 x float> <float 1.0, float 1.0>, <4 x float> zeroinitializer}, align 64"
     )

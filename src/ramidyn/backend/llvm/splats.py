@@ -11,7 +11,7 @@ from typing import final
 
 
 @final
-class Numbers:
+class Splats:
     """The numbers of a cut or a function, each in all lanes.
 
     Args:
