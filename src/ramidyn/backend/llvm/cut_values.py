@@ -160,13 +160,13 @@ class CutValues:
         self._places.setdefault(e, ("%out", slot))
 
     def _constant(self, value: float) -> str:
-        """Return the name of a number, or itself: see `Splats`."""
+        """Return the name of a number, or itself: see `VectorConstants`."""
         of = self.emitter
         number = of.constant(value)
         if of.lanes == 1 or of.stride >= LINE:
             return number
         name = f"%v{next(self.numbers)}"
-        self.lines.append(f"{name} = {of.splats.read(of.type, number, of.stride)}")
+        self.lines.append(f"{name} = {of.vectors.read(of.type, number, of.stride)}")
         return name
 
     def _load(self, a: Expr, k: int) -> None:

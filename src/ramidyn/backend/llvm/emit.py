@@ -20,8 +20,8 @@ from ramidyn.backend.llvm.cut_order import order_in_cut
 from ramidyn.backend.llvm.cut_values import LABEL, CutValues
 from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.packs import Pack
-from ramidyn.backend.llvm.splats import Splats
 from ramidyn.backend.llvm.target import BYTES
+from ramidyn.backend.llvm.vector_constants import VectorConstants
 from ramidyn.backend.llvm.vector_exp import exponential
 from ramidyn.backend.llvm.vector_math import arguments, lanewise, sincos, structure
 from ramidyn.backend.llvm.vector_random import random
@@ -61,7 +61,7 @@ class Emitter:
         self.stride: int = lanes * BYTES[dtype]
         self.dtype = dtype
         self.constants: dict[float | str, str] = {}
-        self.splats: Splats = Splats("splats")
+        self.vectors: VectorConstants = VectorConstants("vectors")
 
     def constant(self, value: float) -> str:
         """Return a number as an IR constant, in every lane."""
@@ -126,7 +126,7 @@ class Emitter:
         body = "\n  ".join(lines)
         return (
             f"{ferries.functions(self.dtype, self.lanes) if moves else ''}\n"
-            f"{self.splats.definition()}\n{self._functions(calls)}\n"
+            f"{self.vectors.definition()}\n{self._functions(calls)}\n"
             f"define void @{symbol}"
             f"(ptr noalias %in, ptr noalias %out, ptr %libm{further}) "
             f'nounwind {ALIGNED} "prefer-vector-width"="512" {{\n'

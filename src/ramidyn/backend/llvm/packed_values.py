@@ -85,7 +85,9 @@ class PackedValues:
 
     def _numbers(self, values: list[float]) -> str:
         of = self._values.emitter
-        return f"<{', '.join(f'{of.scalar} {of.constant(x)}' for x in values)}>"
+        vector = f"<{', '.join(f'{of.scalar} {of.constant(x)}' for x in values)}>"
+        kind, size = f"<{len(values)} x {of.scalar}>", len(values) * of.stride
+        return self._let(of.vectors.read(kind, vector, size))
 
     def _read(self, lanes: Lanes) -> str | None:
         """Return values that lie side by side in the workspace."""

@@ -66,7 +66,7 @@ def exponential(lanes: int, dtype: str) -> str:
         y = b.let(f"select {m} {b.let(test)}, {t} {value}, {t} {y}")
     body = "\n".join(b.text)
     return f"""\
-{b.splats.definition()}
+{b.vectors.definition()}
 define internal {t} @ramidyn_exp({t} %x, ptr %libm) nounwind {{
 {body}
   ret {t} {y}

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
-from ramidyn.backend.llvm.splats import Splats
+from ramidyn.backend.llvm.vector_constants import VectorConstants
 from ramidyn.backend.runtime.memory_layout import LIBM, LINE
 from ramidyn.symbolic.program import FAR
 
@@ -123,10 +123,10 @@ class Lines:
     lanes: int
     function: str = ""
     text: list[str] = field(default_factory=list[str])
-    splats: Splats = field(init=False)
+    vectors: VectorConstants = field(init=False)
 
     def __post_init__(self) -> None:
-        self.splats = Splats(f"{self.function}.splats")
+        self.vectors = VectorConstants(f"{self.function}.vectors")
 
     def let(self, code: str) -> str:
         """Append ``%t = code`` and return the name."""
@@ -150,7 +150,7 @@ class Lines:
         one, size = self.splat(form.name, value), self.lanes * form.bits // 8
         if self.lanes == 1 or size >= LINE:
             return one
-        return self.let(self.splats.read(self.vector(form.name), one, size))
+        return self.let(self.vectors.read(self.vector(form.name), one, size))
 
     def fma(self, form: Format, a: str, b: str, c: str, op: str = "fmuladd") -> str:
         """Append a·b + c."""
@@ -292,7 +292,7 @@ def sincos(lanes: int, dtype: str, *, fused: bool = False, is_sum: bool = False)
     b.text.append(f"  ret {kind} {found}")
     body = "\n".join(b.text)
     return f"""\
-{b.splats.definition()}
+{b.vectors.definition()}
 define internal {kind} @{name}({given}, ptr %libm) nounwind {{
 {body}
 }}

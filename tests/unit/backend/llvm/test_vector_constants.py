@@ -9,8 +9,8 @@ import pytest
 
 import ramidyn
 from ramidyn.backend.llvm.build import assembly_text
-from ramidyn.backend.llvm.splats import Splats
 from ramidyn.backend.llvm.target import Target, library_target
+from ramidyn.backend.llvm.vector_constants import VectorConstants
 
 COUNT = 60
 
@@ -50,16 +50,19 @@ def test_wide_vectors_have_constants_of_their_own() -> None:
     assert text.count("{1to8}") >= COUNT - 1
 
 
-def test_splats_are_kept_once_and_aligned() -> None:
-    splats = Splats("some")
-    assert not splats.definition()
+def test_vectors_are_kept_once_and_aligned() -> None:
+    vectors = VectorConstants("some")
+    assert not vectors.definition()
     two, four = "<2 x float>", "<4 x float>"
-    first = splats.read(two, "<float 1.0, float 1.0>", 8)
-    second = splats.read(four, "zeroinitializer", 16)
+    first = vectors.read(two, "<float 1.0, float 1.0>", 8)
+    second = vectors.read(four, "zeroinitializer", 16)
     assert "i64 0" in first
     assert "i64 16" in second
-    assert splats.read(two, "<float 1.0, float 1.0>", 8) == first
-    assert splats.definition() == (
+    assert vectors.read(two, "<float 1.0, float 1.0>", 8) == first
+    assert vectors.definition() == (
         "@some = private constant {<2 x float>, <4 x float>} "
         "{<2 x float> <float 1.0, float 1.0>, <4 x float> zeroinitializer}, align 64"
     )
+    third = vectors.read("<3 x float>", "zeroinitializer", 12)
+    assert "i64 32" in third
+    assert "align 16" in third
