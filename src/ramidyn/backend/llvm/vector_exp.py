@@ -64,14 +64,8 @@ def exponential(lanes: int, dtype: str) -> str:
         (f"fcmp uno {t} %x, %x", "%x"),
     ):
         y = b.let(f"select {m} {b.let(test)}, {t} {value}, {t} {y}")
-    body = "\n".join(b.text)
-    return f"""\
-{b.vectors.definition()}
-define internal {t} @ramidyn_exp({t} %x, ptr %libm) nounwind {{
-{body}
-  ret {t} {y}
-}}
-"""
+    b.leave(form, [y])
+    return b.whole(form, ["%x"])
 
 
 def _reduce_argument(b: Lines, form: Format) -> tuple[str, str]:

@@ -121,7 +121,7 @@ class Lines:
     """The lines of a function's body, with a new name for each value."""
 
     lanes: int
-    function: str = ""
+    function: str
     text: list[str] = field(default_factory=list[str])
     vectors: VectorConstants = field(init=False)
 
@@ -133,6 +133,23 @@ class Lines:
         name = f"%t{len(self.text)}"
         self.text.append(f"  {name} = {code}")
         return name
+
+    def whole(
+        self,
+        form: Format,
+        given: Sequence[str],
+        results: int = 1,
+        attributes: str = "nounwind",
+    ) -> str:
+        """Return the function of some values, and of the table of C functions."""
+        t, body = self.vector(form.name), "\n".join(self.text)
+        return f"""\
+{self.vectors.definition()}
+define internal {structure(t, results)} @{self.function}(\
+{arguments(t, given)}, ptr %libm) {attributes} {{
+{body}
+}}
+"""
 
     def vector(self, scalar: str) -> str:
         """Return the type of all lanes."""
@@ -219,11 +236,13 @@ class Lines:
         return self.let(f"bitcast {i} {y} to {t}")
 
     def leave(self, form: Format, values: Sequence[str]) -> None:
-        """Append the return of some values."""
-        t = self.vector(form.name)
-        packed, kind = "poison", structure(t, len(values))
-        for k, value in enumerate(values):
-            packed = self.let(f"insertvalue {kind} {packed}, {t} {value}, {k}")
+        """Append the return of some values, or of one."""
+        t, packed = self.vector(form.name), values[0]
+        kind = structure(t, len(values))
+        if len(values) > 1:
+            packed = "poison"
+            for k, value in enumerate(values):
+                packed = self.let(f"insertvalue {kind} {packed}, {t} {value}, {k}")
         self.text.append(f"  ret {kind} {packed}")
 
     def lane(self, form: Format, x: str, lane: int) -> str:
@@ -253,8 +272,7 @@ def sincos(lanes: int, dtype: str, *, fused: bool = False, is_sum: bool = False)
         is_sum: the angle is a sum of two.
     """
     form = FORMATS[dtype]
-    name = "ramidyn_sincos_sum" if is_sum else "ramidyn_sincos"
-    b = Lines(lanes, name)
+    b = Lines(lanes, "ramidyn_sincos_sum" if is_sum else "ramidyn_sincos")
     t, i, m = b.vector(form.name), b.vector(f"i{form.bits}"), b.vector("i1")
 
     x = b.let(f"fadd {t} %x, %y") if is_sum else "%x"
@@ -283,26 +301,20 @@ def sincos(lanes: int, dtype: str, *, fused: bool = False, is_sum: bool = False)
     c = b.with_sign(form, cos, half)
 
     terms = ["%x", "%y"][: 1 + is_sum]
-    kind, given = structure(t, len(terms) + 2), arguments(t, terms)
+    found = [*terms, s, c]
+    kind = structure(t, len(found))
     b.text.append(f"  br i1 {any_far}, label %far, label %near\nnear:")
-    b.leave(form, [*terms, s, c])
+    b.leave(form, found)
     b.text.append("far:")
-    passed = arguments(t, [*terms, s, c])
-    found = b.let(f"call {kind} @{name}_far({passed}, ptr %libm)")
-    b.text.append(f"  ret {kind} {found}")
-    body = "\n".join(b.text)
-    return f"""\
-{b.vectors.definition()}
-define internal {kind} @{name}({given}, ptr %libm) nounwind {{
-{body}
-}}
-
-{sincos_far(name, terms, lanes, form)}"""
+    call = f"call {kind} @{b.function}_far({arguments(t, found)}, ptr %libm)"
+    b.text.append(f"  ret {kind} {b.let(call)}")
+    function = b.whole(form, terms, len(found))
+    return f"{function}\n{sincos_far(b.function, terms, lanes, form)}"
 
 
 def sincos_far(name: str, terms: list[str], lanes: int, form: Format) -> str:
     """Return the function that replaces sin and cos in the lanes with |x| > FAR."""
-    b = Lines(lanes)
+    b = Lines(lanes, f"{name}_far")
     v, m = b.vector(form.name), b.vector("i1")
     whole = b.let(f"fadd {v} %x, %y") if "%y" in terms else "%x"
     above = b.let(f"fcmp ogt {v} {whole}, {b.splat(form.name, FAR)}")
@@ -319,13 +331,8 @@ def sincos_far(name: str, terms: list[str], lanes: int, form: Format) -> str:
     s = b.let(f"select {m} {far}, {v} {sin}, {v} %s")
     c = b.let(f"select {m} {far}, {v} {cos}, {v} %c")
     b.leave(form, [*terms, s, c])
-    body = "\n".join(b.text)
-    kind, given = structure(v, len(terms) + 2), arguments(v, [*terms, "%s", "%c"])
-    return f"""\
-define internal {kind} @{name}_far({given}, ptr %libm) cold noinline nounwind {{
-{body}
-}}
-"""
+    given = [*terms, "%s", "%c"]
+    return b.whole(form, given, len(given), "cold noinline nounwind")
 
 
 def lanewise(name: str, lanes: int, dtype: str) -> str:
@@ -333,19 +340,10 @@ def lanewise(name: str, lanes: int, dtype: str) -> str:
 
     atan2 and pow take ``(V %x, V %y, ptr %libm)``; float goes through double.
     """
-    form = FORMATS[dtype]
-    b = Lines(lanes)
-    v = b.vector(form.name)
-    arguments = ["%x", "%y"] if name in BINARY else ["%x"]
-    result = b.call(name, form, arguments)
-    body = "\n".join(b.text)
-    signature = ", ".join(f"{v} {a}" for a in arguments)
-    return f"""\
-define internal {v} @ramidyn_{name}({signature}, ptr %libm) nounwind {{
-{body}
-  ret {v} {result}
-}}
-"""
+    form, given = FORMATS[dtype], ["%x", "%y"][: 1 + (name in BINARY)]
+    b = Lines(lanes, f"ramidyn_{name}")
+    b.leave(form, [b.call(name, form, given)])
+    return b.whole(form, given)
 
 
 def vector(scalar: str, lanes: int) -> str:
@@ -354,8 +352,8 @@ def vector(scalar: str, lanes: int) -> str:
 
 
 def structure(kind: str, count: int) -> str:
-    """Return the type of some values that are returned together."""
-    return f"{{{', '.join([kind] * count)}}}"
+    """Return the type of some values that are returned together, or of one."""
+    return kind if count == 1 else f"{{{', '.join([kind] * count)}}}"
 
 
 def arguments(kind: str, names: Sequence[str]) -> str:

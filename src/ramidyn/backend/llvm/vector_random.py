@@ -14,7 +14,7 @@ LOW = 0xFFFFFFFF
 def random(lanes: int, dtype: str) -> str:
     """Return ``V @ramidyn_random(V %s0, ..., V %index, ptr %libm)``."""
     form = FORMATS[dtype]
-    b = Lines(lanes)
+    b = Lines(lanes, "ramidyn_random")
     t, i, m = b.vector(form.name), b.vector("i64"), b.vector("i1")
 
     def do(op: str, x: str, y: str | int) -> str:
@@ -51,11 +51,5 @@ def random(lanes: int, dtype: str) -> str:
         whole, scale = do("or", high, do("lshr", second, 6)), 2.0**-53
     number = b.let(f"uitofp {i} {whole} to {t}")
     result = b.let(f"fmul {t} {number}, {b.splat(form.name, scale)}")
-    body = "\n".join(b.text)
-    given = ", ".join(f"{t} %{name}" for name in names)
-    return f"""\
-define internal {t} @ramidyn_random({given}, ptr %libm) nounwind {{
-{body}
-  ret {t} {result}
-}}
-"""
+    b.leave(form, [result])
+    return b.whole(form, [f"%{name}" for name in names])
