@@ -21,7 +21,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Generic, TypeVar, final, overload
+from typing import Any, Final, Generic, TypeVar, final, overload
 from weakref import WeakSet
 
 K = TypeVar("K")
@@ -188,6 +188,10 @@ class Native:
             self._also.__exit__(None, None, None)
         self._changed.release()
 
+
+importing: Final = Native()
+"""Imports of what makes code: a child would wait for ever for a module that a thread of
+its parent was importing."""
 
 MANY = 100_000
 """objects that are new after a pause; to look at them all takes 0.05 s and more"""

@@ -726,9 +726,10 @@ class Robot:
         from ramidyn.tree.parameters import Regrouping, regroup_masses
 
         model = self.placed_model
-        tree, moves = regroup_masses(model.tree)
+        tree, moves = regroup_masses(model.tree, is_moving=True)
         before, after = (
-            sum(nonzeros(b.inertia) for b in t.bodies) for t in (model.tree, tree)
+            sum(nonzeros(b.inertia, is_moving=False) for b in t.bodies)
+            for t in (model.tree, tree)
         )
         return Regrouping(
             self._edited(equivalent_design(self.model)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import ramidyn
 from ramidyn import robots
 from ramidyn.backend.llvm import ferries
 from ramidyn.backend.llvm.ferries import columns
+from ramidyn.backend.runtime.memory_layout import Kernel
+from ramidyn.backend.runtime.tile_groups import ENOUGH
 from ramidyn.backend.runtime.tiles import COLUMNS
 from ramidyn.description.pose import Array
-from ramidyn.function import Function
+from ramidyn.function import Function, calls_of
 from ramidyn.robot import Robot
 
 LANES = [2, 4, 8, 16]
@@ -94,6 +97,42 @@ def test_nothing_is_written_beside_the_results(batch: int) -> None:
     f(*arrays, out=wide[:, 1:-1])
     np.testing.assert_array_equal(wide[:, 1:-1], whole[1:-1])
     assert (wide[:, [0, -1]] == 7.0).all()
+
+
+@pytest.mark.parametrize(
+    ("tiles", "close", "times"),
+    [(1, True, 0), (ENOUGH - 1, True, 0), (ENOUGH, True, ENOUGH), (ENOUGH, False, 0)],
+)
+def test_cuts_carry_rows_of_enough_tiles_side_by_side(
+    tiles: int, close: bool, times: int
+) -> None:
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+    run: list[str] = []
+
+    def told(name: str, address: int) -> Any:
+        cut = kind(address)
+
+        def instead(*given: int) -> None:
+            run.append(name)
+            cut(*given)
+
+        return kind(instead)
+
+    robot = robots.humanoid30()
+    f = dynamics(robot)
+    arrays = states(robot, tiles * f.lanes)
+    expected = f(*arrays)
+    calls = calls_of(f._compilation)
+    block = calls.loaded("batch").block
+    cuts = [told(word.name, block[word]) for word in (Kernel.BRING, Kernel.TAKE)]
+    addresses = [ctypes.cast(cut, ctypes.c_void_p).value for cut in cuts]
+    block[Kernel.BRING], block[Kernel.TAKE] = addresses
+    out = np.empty(expected.shape, order="C" if close else "F")
+    if not close:
+        arrays[0] = np.asfortranarray(arrays[0])
+    calls.slow((*arrays, out))
+    np.testing.assert_array_equal(out, expected)
+    assert (run.count("BRING"), run.count("TAKE")) == (times, times)
 
 
 @pytest.mark.parametrize("robot", [robots.humanoid30(), robots.chain(6)], ids=str)

@@ -197,3 +197,9 @@ def test_a_forked_child_can_call() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_child_forked_while_a_thread_compiles_does_not_hang() -> None:
     assert "all children compiled" in run_script("fork_compiles.py")
+
+
+@pytest.mark.parametrize("name", ["llvm.emit", "llvm.schedule", "runtime.driver_code"])
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_child_forked_while_a_thread_imports_does_not_hang(name: str) -> None:
+    assert "the child compiled" in run_script("fork_imports.py", name)

@@ -242,7 +242,8 @@ def test_what_regrouping_moves_is_what_cannot_be_identified(kind: str) -> None:
     assert len(seen) == 20 - MOVABLE[kind]
     moves: list[Array] = []
     for e in np.eye(10):
-        moved = movable(model.tree.bodies[i].joint.type, inertia_of(e))
+        joint = model.tree.bodies[i].joint.type
+        moved = movable(joint, inertia_of(e), is_moving=True)
         assert moved is not None
         carried = moved.seen_from(model.tree.bodies[i].placement)
         moves.append(np.array([*ten(carried), *(-x for x in ten(moved))]))

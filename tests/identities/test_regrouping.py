@@ -18,7 +18,7 @@ from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.tracing.chooser import trace_quantities
-from ramidyn.tree.parameters import movable
+from ramidyn.tree.parameters import movable, regroup_masses
 from ramidyn.tree.tree import BodyInertia
 from support.every_joint import every_joint
 
@@ -64,6 +64,17 @@ def test_what_moved_is_told() -> None:
         f"{found.parameters[1]}; 4 of 4 bodies have no mass"
     )
     assert str(found).splitlines()[-1].startswith("  body0 -> the world: ")
+
+
+def test_parameters_are_the_entries_that_are_not_zero() -> None:
+    robot = ramidyn.robots.humanoid30()
+    tree = robot.placed_model.tree
+    moved, _ = regroup_masses(tree, is_moving=True)
+    counts = tuple(
+        sum(np.count_nonzero((b.m, *b.h, *b.upper)) for b in inertias)
+        for inertias in ([b.inertia for b in t.bodies] for t in (tree, moved))
+    )
+    assert robot.regrouped().parameters == counts == (246, 198)
 
 
 def test_a_regrouped_robot_computes() -> None:

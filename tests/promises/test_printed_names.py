@@ -78,7 +78,7 @@ SHOWN: dict[str, Callable[[Robot], object]] = {
     "method": lambda r: repr(r.mass_matrix),
     "run": lambda r: repr(r.rollout(np.zeros(r.nq), steps=2, dt=1e-3)),
     "base parameters": lambda r: str(r.base_parameters()),
-    "regrouping": lambda r: str(regroup_masses(r.tree)[1]),
+    "regrouping": lambda r: str(regroup_masses(r.tree, is_moving=True)[1]),
     "operational": lambda r: str(explain_operational(r, f"b{HOSTILE}\nc")),
     "task": lambda _: str(tasks.Task(f"b{HOSTILE}\nc")),
     "controller": lambda r: repr(OperationalSpace(r, tasks.Task("d"), damping=0.1)),

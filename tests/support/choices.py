@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ramidyn.compilation import Request
 from ramidyn.robot import Robot
-from ramidyn.symbolic.count import count, longest_wait
-from ramidyn.tracing.chooser import SMALL
+from ramidyn.symbolic.count import count
+from ramidyn.tracing.chooser import counts_waits, price
 from ramidyn.tracing.quantity import Quantity
 
 
@@ -17,8 +17,6 @@ def prices(quantity: Quantity, robot: Robot, names: Iterable[str]) -> dict[str, 
         name: Request(quantity(algorithm=name), robot).choose().candidate
         for name in names
     }
-    waits = min(count(c.program).cost for c in made.values()) <= SMALL
-    return {
-        name: count(c.simplified).cost + waits * longest_wait(c.simplified)
-        for name, c in made.items()
-    }
+    traced = {name: count(c.program).cost for name, c in made.items()}
+    waits = counts_waits(traced, [c.program for c in made.values()])
+    return {name: price(c.simplified, waits) for name, c in made.items()}

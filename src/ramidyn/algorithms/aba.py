@@ -6,7 +6,7 @@ Velocities, gravity and external forces are in the net forces of a reference mot
 (`ReferenceMotion`). What is missing there is found for bodies at rest:
 
     IA[i]  articulated-body inertia       pA[i]  articulated-body bias force
-    u      (τ − Sᵀ pA) / D                a[i]   (ẇ, a) beyond the reference motion
+    u      (τ − Sᵀ pA) / D                da[i]  (ẇ, a) beyond the reference motion
 
 See `kinematics` for X and S, and `articulated` for U, D and Ud of each column.
 
@@ -58,11 +58,11 @@ def articulated_accelerations(
 ) -> tuple[JointVector, dict[int, Expr]]:
     """Return q̈, and −λ of rows."""
     X, S = transforms(tree, q), joint_columns(tree)
-    reference = ReferenceMotion(tree, clusters)
-    pA = net_forces(tree, X, S, qd, reference, gravity, external)
+    reference = ReferenceMotion(tree, S, clusters)
+    pA, start = net_forces(tree, X, S, qd, reference.beyond, gravity, external)
     gamma = dict(clusters.gamma)
     for i, dofs in enumerate(tree.dofs):
-        for k, x in zip(dofs, reference.qdd[i], strict=True):
+        for k, x in zip(dofs, start[i], strict=True):
             for r, J in clusters.J.get(k, {}).items():
                 gamma[r] = gamma[r] + J * x
     IA: dict[int, Inertia] = {ROOT: RigidInertia.zero(), **rigid_inertias(tree)}
@@ -70,17 +70,17 @@ def articulated_accelerations(
 
     # Tips to root: articulated-body inertias and bias forces.
     for i, _ in inward(tree, "articulated inertia", IA=IA, pA=pA):
-        armature, given = tree.bodies[i].joint.armature, reference.qdd[i]
-        left = [x - armature * y for x, y in zip(tau[i], given, strict=True)]
+        armature = tree.bodies[i].joint.armature
+        left = [x - armature * y for x, y in zip(tau[i], start[i], strict=True)]
         joints.eliminate(i, S[i], left)
         joints.carry(i, X[i])
     joints.eliminate(ROOT, (), ())
 
     # Root to tips: accelerations.
     qdd: JointVector = {}
-    a = {ROOT: Motion.zero()}
-    joints.accelerations(ROOT, a[ROOT])
-    for i, p in outward(tree, "acceleration", a=a):
-        a[i], more = joints.accelerations(i, X[i] @ a[p])
-        qdd[i] = tuple(x + y for x, y in zip(more, reference.qdd[i], strict=True))
+    da = {ROOT: Motion.zero()}
+    joints.accelerations(ROOT, da[ROOT])
+    for i, p in outward(tree, "joint acceleration", da=da):
+        da[i], more = joints.accelerations(i, X[i] @ da[p])
+        qdd[i] = tuple(x + y for x, y in zip(more, start[i], strict=True))
     return qdd, {r: joints.found[r] for r in gamma}

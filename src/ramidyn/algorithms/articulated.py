@@ -93,8 +93,6 @@ class Eliminated:
     """the shared coordinate; None if it is that of one joint"""
     column: Column
     u: Expr
-    d: Expr
-    """u is −d / D, if the coordinate is shared"""
     row: dict[int, Expr]
     """D_z / D of the shared coordinates that are eliminated later"""
 
@@ -202,7 +200,7 @@ class Elimination:
         for z in shares:
             F[z] = F.get(z, Force.zero()) - column.Ud * row[z]
             self._add_bias(z, row[z] * u)
-        return Eliminated(None, column, u, ZERO, shares)
+        return Eliminated(None, column, u, shares)
 
     def _eliminate_shared(self, i: int, y: int, F: dict[int, Force]) -> Eliminated:
         """Eliminate a shared coordinate, all of whose joints have joined."""
@@ -222,7 +220,7 @@ class Elimination:
         for z, share in shares.items():
             F[z] = F.get(z, Force.zero()) - U * share
             self._add_bias(z, -(share * d))
-        return Eliminated(y, column, u, d, shares)
+        return Eliminated(y, column, u, shares)
 
     def _take_out(self, D: Expr, row: Mapping[int, Expr]) -> dict[int, Expr]:
         """Take a coordinate with its row of D from that of others; return row / D."""
@@ -282,8 +280,6 @@ class Elimination:
                 continue
             column = step.column
             x = step.u - column.Ud.dot(a)
-            if i == ROOT:  # which is not eliminated from: one division is enough
-                x = -((step.d + column.U.dot(a)) / column.D)
             for z, share in step.row.items():
                 x = x - share * self.found[z]
             if step.y is not None:

@@ -13,7 +13,7 @@ Quantities with index i are in body-i coordinates; p = λ(i) is the parent. See
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import final
 
 from ramidyn.algorithms.clusters import Clusters
@@ -33,6 +33,9 @@ from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
+
+MotionWithQdd = tuple[BodyMotion, tuple[Expr, ...]]
+"""the motion of a body, and q̈ of its joint"""
 
 
 def rnea(
@@ -54,20 +57,33 @@ def newton_euler(
     tree: Tree,
     q: JointVector,
     qd: JointVector,
-    qdd: JointVector | ReferenceMotion,
+    qdd: JointVector,
     gravity: Vec,
     external: Mapping[int, Force] | None = None,
 ) -> tuple[JointVector, dict[int, Force]]:
     """Return τ of `rnea`, and f: what the parent of each body exerts on it."""
     X, S = transforms(tree, q), joint_columns(tree)
-    f = net_forces(tree, X, S, qd, qdd, gravity, external)
-    tau: JointVector = {}
-    # Tips to root: joint forces; each force is added to that on the parent.
-    for i, p in inward(tree, "forces"):
-        label_value("", tree.bodies[i].joint.name, f[i])
-        tau[i] = tuple(s.dot(f[i]) for s in S[i])
-        f[p] = f[p] + X[i].back(f[i])
-    return tau, f
+
+    def given(i: int, p: BodyMotion, X: Transform, vJ: Motion) -> MotionWithQdd:
+        return p.beyond(X, vJ, joint_motion(S[i], qdd[i])), qdd[i]
+
+    f, _ = net_forces(tree, X, S, qd, given, gravity, external)
+    return joint_forces(tree, X, S, f), f
+
+
+def reference_dynamics(
+    tree: Tree,
+    q: JointVector,
+    qd: JointVector,
+    gravity: Vec,
+    external: Mapping[int, Force] | None,
+    clusters: Clusters,
+) -> tuple[JointVector, JointVector]:
+    """Return τ of `rnea` for the reference motion, and its q̈."""
+    X, S = transforms(tree, q), joint_columns(tree)
+    reference = ReferenceMotion(tree, S, clusters)
+    f, qdd = net_forces(tree, X, S, qd, reference.beyond, gravity, external)
+    return joint_forces(tree, X, S, f), qdd
 
 
 def net_forces(
@@ -75,23 +91,40 @@ def net_forces(
     X: Mapping[int, Transform],
     S: Mapping[int, tuple[Motion, ...]],
     qd: JointVector,
-    qdd: JointVector | ReferenceMotion,
+    motion_of: Callable[[int, BodyMotion, Transform, Motion], MotionWithQdd],
     gravity: Vec,
     external: Mapping[int, Force] | None = None,
-) -> dict[int, Force]:
-    """Return the force that each body needs to move, root to tips."""
+) -> tuple[dict[int, Force], JointVector]:
+    """Return the force that each body needs to move, root to tips, and q̈.
+
+    ``motion_of`` returns the motion of body i and q̈ of its joint, given i, its parent's
+    motion, X[i] and S[i] q̇.
+    """
     motion = {ROOT: BodyMotion.of_world(gravity)}
     f = {ROOT: Force.zero()}
+    qdd: JointVector = {}
     for i, p in outward(tree, "net force", motion=motion, net=f):
-        vJ = joint_motion(S[i], qd[i])
-        if isinstance(qdd, ReferenceMotion):
-            motion[i] = qdd.beyond(motion[p], i, X[i], vJ)
-        else:
-            motion[i] = motion[p].beyond(X[i], vJ, joint_motion(S[i], qdd[i]))
+        motion[i], qdd[i] = motion_of(i, motion[p], X[i], joint_motion(S[i], qd[i]))
         f[i] = wrench(tree.bodies[i].rigid_inertia(), motion[i])
         if external and i in external:
             f[i] = f[i] - external[i]
-    return f
+    return f, qdd
+
+
+def joint_forces(
+    tree: Tree,
+    X: Mapping[int, Transform],
+    S: Mapping[int, tuple[Motion, ...]],
+    f: dict[int, Force],
+) -> JointVector:
+    """Return τ, and turn the net forces f into those across joints."""
+    tau: JointVector = {}
+    # Tips to root: joint forces; each force is added to that on the parent.
+    for i, p in inward(tree, "forces"):
+        label_value("", tree.bodies[i].joint.name, f[i])
+        tau[i] = tuple(s.dot(f[i]) for s in S[i])
+        f[p] = f[p] + X[i].back(f[i])
+    return tau
 
 
 @final
@@ -108,20 +141,21 @@ class ReferenceMotion:
     accelerate as the first of them does.
     """
 
-    def __init__(self, tree: Tree, clusters: Clusters) -> None:
-        self.qdd: JointVector = {}
-        self._tree, self._clusters = tree, clusters
+    def __init__(
+        self, tree: Tree, S: Mapping[int, tuple[Motion, ...]], clusters: Clusters
+    ) -> None:
+        self._tree, self._S, self._clusters = tree, S, clusters
         self._shared: dict[int, Expr] = {}
 
-    def beyond(self, p: BodyMotion, i: int, X: Transform, vJ: Motion) -> BodyMotion:
-        """Return the motion of body i beyond that of its parent."""
-        motion, S = p.beyond(X, vJ), self._tree.bodies[i].columns()
+    def beyond(self, i: int, p: BodyMotion, X: Transform, vJ: Motion) -> MotionWithQdd:
+        """Return the motion of body i, a child of p, and q̈ of its joint."""
+        motion, S = p.beyond(X, vJ), self._S[i]
         rates = (*motion.wd, *motion.a)
-        self.qdd[i] = tuple(
+        qdd = tuple(
             self._acceleration(k, None if (e := unit_index(s)) is None else rates[e])
             for k, s in zip(self._tree.dofs[i], S, strict=True)
         )
-        return motion.accelerated(joint_motion(S, self.qdd[i]))
+        return motion.accelerated(joint_motion(S, qdd)), qdd
 
     def _acceleration(self, k: int, rate: Expr | None) -> Expr:
         """Return q̈ of a degree of freedom, without which its body has a rate."""

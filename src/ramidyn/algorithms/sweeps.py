@@ -4,8 +4,8 @@ A sweep begins a region of the program at each body, and labels what the algorit
 there, so exported C uses the letters of the algorithm's symbol table. A label is a
 letter, the half or block of a spatial quantity, and the name of the body:
 
-    Expr, Vec, Mat   D_link3, w_link3_x, BB_link3_xy
-    Motion           c_w, c_v; an acceleration is wd, a
+    Expr, Vec, Mat   D_link3, w_link3_x, B_link3_xy
+    Motion           dwd, da
     Force            pA_n, pA_f
     inertias         Ic_h, Ic_I; IA_I, IA_H, IA_M
     BodyMotion       w, wd, a, B
@@ -91,9 +91,9 @@ def _parts(letter: str, value: Value) -> Iterator[tuple[str, tuple[Expr, ...]]]:
         case Mat():
             yield letter, (*value[0], *value[1], *value[2])
         case Motion():
-            is_acceleration = letter == "a"
-            yield "wd" if is_acceleration else f"{letter}_w", value.w
-            yield "a" if is_acceleration else f"{letter}_v", value.v
+            is_acceleration = letter == "da"
+            yield "dwd" if is_acceleration else f"{letter}_w", value.w
+            yield "da" if is_acceleration else f"{letter}_v", value.v
         case Force():
             yield f"{letter}_n", value.n
             yield f"{letter}_f", value.f

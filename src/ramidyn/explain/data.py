@@ -21,8 +21,7 @@ from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import Ops
-from ramidyn.symbolic.count import count as operations
-from ramidyn.tracing.chooser import trace_quantities
+from ramidyn.tracing.chooser import counts_waits, price, trace_quantities
 from ramidyn.tracing.quantity import Choice, Quantity
 
 
@@ -39,7 +38,7 @@ def sentence(choice: Choice) -> str:
         text += f"; the next best costs {min(more) / best - 1:.0%} more"
     ordered = sorted(choice.costs.items(), key=lambda item: item[1])
     shown = ", ".join(f"{k} {v:,}" for k, v in ordered)
-    return f"{text} (costs in multiplications: {shown})"
+    return f"{text} (costs in units of a multiplication: {shown})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,15 +222,21 @@ def explain(
 
 
 def _with_all_costs(choice: Choice, quantity: Quantity, robot: Robot) -> Choice:
-    """Return a choice with the costs of all candidates, simplified."""
+    """Return a choice with the costs of all candidates, simplified.
+
+    Costs include longest waits if those that decided do.
+    """
     model, conventions = robot.placed_model, robot.conventions
+    programs = {
+        name: trace_quantities([quantity(algorithm=name)], model, conventions)
+        for name in choice.traced
+    }
+    waits = counts_waits(choice.traced, programs.values())
     costs = {
         name: choice.costs[name]
         if name in choice.costs
-        else operations(
-            simplify(trace_quantities([quantity(algorithm=name)], model, conventions))
-        ).cost
-        for name in choice.traced
+        else price(simplify(program), waits)
+        for name, program in programs.items()
     }
     return choice._replace(costs=costs)
 

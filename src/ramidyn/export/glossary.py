@@ -22,6 +22,8 @@ LETTERS = {
     "wd": "angular acceleration [rad/s^2]",
     "B": "wd x + w x w x: the acceleration of a point at r is a + B r",
     "a": "acceleration of the origin, gravity included [m/s^2]",
+    "dwd": "angular acceleration beyond that of the reference motion [rad/s^2]",
+    "da": "acceleration of the origin beyond that of the reference [m/s^2]",
     "net_n": "moment on the body [N m]",
     "net_f": "force on the body [N]",
     "n": "moment through the named joint [N m]",
@@ -48,10 +50,11 @@ LETTERS = {
 STEPS = {
     "transform": "Rotation from the parent frame to {}.",
     "velocity": "Velocity of {}.",
-    "net force": "Motion of {}, and the force on it.",
+    "net force": "Motion of {} (a reference in forward dynamics), and the force on it.",
     "forces": "Joint force of {}; its force is added to that on the parent.",
     "articulated inertia": "Articulated inertia that {} adds to its parent.",
     "acceleration": "Acceleration of {}.",
+    "joint acceleration": "Acceleration of {} beyond the reference, and of its joint.",
     "composite inertia": "Composite inertia of the subtree at {}, and its rows of M.",
     "factor": "Eliminate row {} of the matrix.",
 }

@@ -83,11 +83,11 @@ def reference_forces(
 ) -> tuple[list[Expr], list[Expr]]:
     """Return τ and q̈ of the motion that forward dynamics begins with."""
     tree, coordinates, qd = context.dynamics_tree, context.coordinates, context.qd
-    reference = rnea.ReferenceMotion(tree, mimic_clusters(tree))
-    tau, _ = rnea.newton_euler(
-        tree, context.q, qd, reference, context.gravity, applied.bodies
+    clusters = mimic_clusters(tree)
+    tau, chosen = rnea.reference_dynamics(
+        tree, context.q, qd, context.gravity, applied.bodies, clusters
     )
-    qdd = coordinates.public_acceleration(reference.qdd, qd)
+    qdd = coordinates.public_acceleration(chosen, qd)
     return coordinates.force(applied.taken_from(tau), qdd), qdd
 
 

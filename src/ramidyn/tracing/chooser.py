@@ -15,7 +15,7 @@ counting (body frames, ways to solve a part) goes through `cheapest` too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, cast, final
@@ -113,7 +113,8 @@ def choose(
         label = " + ".join(str(wanted[k]) for k in group)
         best, costs, as_traced = cheapest(programs, near, NEAR_IF_SMALL)
         if alone and near == NEAR and best not in costs:  # it is compiled, so simplify
-            costs[best] = count(programs[best].simplified).cost
+            waits = counts_waits(as_traced, [c.program for c in programs.values()])
+            costs[best] = price(programs[best].simplified, waits)
         choices.append(Choice(label, best, costs, as_traced))
         decided = candidates[best]
         winner = programs[best] if alone else None
@@ -126,10 +127,9 @@ def cheapest(
     """Return the cheapest program, the first of equals, and what all cost."""
     costs = {name: count(c.program).cost for name, c in candidates.items()}
     least = min(costs.values())
-    is_small = least <= SMALL
-    near = max(near, near_if_small) if is_small else near
+    near = max(near, near_if_small) if least <= SMALL else near
     close = [n for n, cost in costs.items() if cost <= near * least]
-    waits = is_small and not any(candidates[n].program.calls for n in close)
+    waits = counts_waits(costs, [c.program for c in candidates.values()])
     simplified: dict[str, int] = {}
     if len(close) > 1:
         alike: dict[Any, list[str]] = {}
@@ -137,11 +137,26 @@ def cheapest(
             _, *content, _ = candidates[name].program.flat()  # not its name and regions
             alike.setdefault(tuple(content), []).append(name)
         for same in alike.values() if len(alike) > 1 else ():
-            program = candidates[same[0]].simplified
-            cost = count(program).cost + (longest_wait(program) if waits else 0)
+            cost = price(candidates[same[0]].simplified, waits)
             simplified.update(dict.fromkeys(same, cost))
     decisive = simplified or costs
     return Comparison(min(decisive, key=decisive.__getitem__), simplified, costs)
+
+
+def counts_waits(traced: Mapping[str, int], programs: Iterable[Program]) -> bool:
+    """Return whether prices of some candidates include their longest waits.
+
+    They do if the cheapest as traced is small and no candidate has calls.
+    """
+    return min(traced.values()) <= SMALL and not any(p.calls for p in programs)
+
+
+def price(program: Program, waits: bool) -> int:
+    """Return the cost of a program, with the cycles of its longest wait if asked.
+
+    Prices can be compared if all of them include waits, or none does (`counts_waits`).
+    """
+    return count(program).cost + (longest_wait(program) if waits else 0)
 
 
 _handed_on: dict[Model, tuple[tuple[Quantity, ...], Conventions, Candidate]] = {}

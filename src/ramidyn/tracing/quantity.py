@@ -271,8 +271,8 @@ class Quantity:
 class Choice(NamedTuple):
     """An algorithm chosen by operation count, and the costs that decided.
 
-    Costs are `Ops.cost`, in units of one multiplication. Of small programs that were
-    compared, they include a unit for each cycle of the longest chain of operations.
+    Costs are `Ops.cost`, in units of one multiplication. Of small programs, they
+    include a unit for each cycle of the longest chain of operations.
     """
 
     quantity: str

@@ -146,7 +146,8 @@ def _cheapest_move(tree: Tree, i: int, placement: Pose, costs: _Costs) -> Pose:
         back = A.inverse()
         for c in tree.children[i]:
             total += costs.transform(c, back @ tree.bodies[c].placement)
-        return total + PARAMETER * nonzeros(body.inertia.seen_from(back))
+        inertia = body.inertia.seen_from(back)
+        return total + PARAMETER * nonzeros(inertia, is_moving=True)
 
     return min(_moves(tree, i, placement), key=cost)
 

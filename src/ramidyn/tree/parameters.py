@@ -81,13 +81,14 @@ class Regrouping(Generic[RobotType]):
     kinetic energy and momentum are the same; its center of mass and potential energy
     are not"""
     moves: tuple[MassTransfer, ...]
-    """what moves in compiled dynamics, from the tips to the root"""
+    """what moves in compiled functions that take velocities, from the tips to the root;
+    in others, other moments of inertia may move"""
     massless: tuple[str, ...]
     """bodies without mass there"""
     bodies: int
     """how many there are"""
     parameters: tuple[int, int]
-    """nonzero inertial parameters before and after"""
+    """entries of m, h and I that are not zero, before and after these moves"""
 
     def __str__(self) -> str:
         before, after = self.parameters
@@ -101,13 +102,13 @@ class Regrouping(Generic[RobotType]):
         return printable("\n".join(lines))
 
 
-def regroup(tree: Tree, is_moving: bool = True) -> Tree:
+def regroup(tree: Tree, is_moving: bool) -> Tree:
     """Return the tree with inertia moved toward the root where possible."""
     return regroup_masses(tree, is_moving)[0]
 
 
 def regroup_masses(
-    tree: Tree, is_moving: bool = True
+    tree: Tree, is_moving: bool
 ) -> tuple[Tree, tuple[MassTransfer, ...]]:
     """Return the regrouped tree, and what moved, from the tips to the root.
 
@@ -134,7 +135,7 @@ def regroup_masses(
                 continue
             inertias[p] = carried
         inertias[i] = left
-        if nonzeros(moved):
+        if nonzeros(moved, is_moving):
             parent = None if p == ROOT else tree.bodies[p].name
             numbers = (*moved.h, *moved.upper)
             moves.append(MassTransfer(body.name, parent, moved.m, numbers))
@@ -143,7 +144,7 @@ def regroup_masses(
 
 
 def movable(
-    joint: SimpleJoint, inertia: BodyInertia, is_moving: bool = True
+    joint: SimpleJoint, inertia: BodyInertia, is_moving: bool
 ) -> BodyInertia | None:
     """Return the part of an inertia that its parent may carry instead."""
     shared = joint.shared_inertia
@@ -164,7 +165,9 @@ def movable(
             inertia.upper if "I" in shared else rod,
         )
 
-    return min(map(with_rod, rods), key=lambda part: nonzeros(inertia - part))
+    return min(
+        map(with_rod, rods), key=lambda part: nonzeros(inertia - part, is_moving)
+    )
 
 
 SIZES = {"gravity": 3, "inertia": 10, "placement": 7}

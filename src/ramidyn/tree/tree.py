@@ -123,7 +123,7 @@ def _sum(a: BodyInertia, b: BodyInertia, sign: float) -> BodyInertia:
     return BodyInertia(total(a.m, sign * b.m), h, (xx, xy, xz, yy, yz, zz))
 
 
-def nonzeros(inertia: BodyInertia, is_moving: bool = True) -> int:
+def nonzeros(inertia: BodyInertia, is_moving: bool) -> int:
     """Return the number of parameters, of ten, that are not zero.
 
     Three of them are the diagonal of I, or, of a moving body, ∫ x² dm, ∫ y² dm and

@@ -7,6 +7,8 @@ import pytest
 import ramidyn
 from ramidyn.algorithms.sweeps import inward, label_value, outward
 from ramidyn.compiler import program_of
+from ramidyn.export import glossary
+from ramidyn.robot import Robot
 from ramidyn.spatial.vector3 import Vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
@@ -83,3 +85,37 @@ def test_constrained_aba_has_the_labels_of_the_articulated_sweep() -> None:
     labels = program_of(quantity, ramidyn.robots.hmmwv("general")).labels.values()
     for letter in ("IA_I", "pA_n", "U_n", "Ud_f", "u"):
         assert any(name.startswith(f"{letter}_") for name in labels), letter
+
+
+def test_forward_dynamics_labels_what_is_beyond_the_reference_motion() -> None:
+    robot = ramidyn.robots.chain(3)
+    labels = steps_of_labels(ramidyn.forward_dynamics(algorithm="aba"), robot)
+    assert labels["wd_body1"] == labels["a_body1"] == "net force body1"
+    assert labels["dwd_body1"] == labels["da_body1"] == "joint acceleration body1"
+    given = steps_of_labels(ramidyn.inverse_dynamics, robot)
+    assert given["wd_body1"] == "net force body1"
+    assert not {"dwd_body1", "da_body1"} & set(given)
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        ramidyn.inverse_dynamics,
+        ramidyn.forward_dynamics(algorithm="aba"),
+        ramidyn.mass_matrix,
+    ],
+)
+def test_exported_c_explains_all_labels_and_steps(quantity: Quantity) -> None:
+    robot = ramidyn.robots.chain(3)
+    for label, step in steps_of_labels(quantity, robot).items():
+        assert label.rpartition("_")[0] in glossary.LETTERS, label
+        assert step.rpartition(" ")[0] in glossary.STEPS, step
+
+
+def steps_of_labels(quantity: Quantity, robot: Robot) -> dict[str, str]:
+    """Return the last step that computes each labeled value, axes left out."""
+    program = program_of(quantity, robot)
+    return {
+        name.removeprefix("minus_").rstrip("xyz").rstrip("_"): program.regions[e.region]
+        for e, name in program.labels.items()
+    }

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from ramidyn import linalg, robots
+from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.explain.closed_loops import STEPS, explain_loops, step_times
+from ramidyn.explain.data import explain, sentence
 from ramidyn.explain.factor_steps import factor_steps
 from ramidyn.explain.shape import TreeShape
 from ramidyn.explain.zeros import zeros_of
@@ -20,6 +22,7 @@ from ramidyn.papers.accuracy import (
 )
 from ramidyn.papers.featherstone import TREE1
 from ramidyn.papers.negrut_solvers import gauss_counts
+from ramidyn.robot import Robot
 from support.close import assert_close
 
 TREES = [TREE1, (-1, 0, 1, 2, 1, 3, 3, 4, 7, 8, 4), (-1, -1, 0, 1, 1)]
@@ -92,6 +95,29 @@ def test_steps_of_loops_are_timed() -> None:
     assert set(times) == {*STEPS, "Total"}
     assert 0 < times["Total"] < 1e-3
     assert sum(times[s] for s in STEPS) >= times["Total"] - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("geometry", "bodies", "seed"),
+    [
+        ("general", 2, 4),
+        ("general", 2, 10),
+        ("plain", 2, 0),
+        ("plain", 3, 11),
+        ("plain", 4, 5),
+    ],
+)
+def test_what_is_chosen_has_the_least_of_the_costs_shown(
+    geometry: str, bodies: int, seed: int
+) -> None:
+    """All of them with the longest waits, also of candidates that were far behind."""
+    robot = Robot.from_description(random_tree(bodies, seed, geometry=geometry))
+    choices = explain(robot, [robot.body_names[-1]]).choices
+    assert len(choices) == 2
+    for choice in choices:
+        assert choice.costs.keys() == choice.traced.keys()
+        assert choice.costs[choice.algorithm] == min(choice.costs.values())
+        assert "(costs in units of a multiplication: " in sentence(choice)
 
 
 # ------------------------------------------------------------ accuracy

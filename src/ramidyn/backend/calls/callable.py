@@ -317,8 +317,8 @@ class Calls:
 
     def _apart(self, one: Strided, targets: list[Strided]) -> Strided:
         """Return an input that no output overwrites before it is read."""
-        # One that is an output, element by element, is safe: a group of tiles is read
-        # whole before it is written, and groups share no state.
+        # One that is an output, element by element, is safe: each state is read before
+        # it is written. No more than that holds: see `ferries`.
         if any(
             arguments.overlaps(one.array, t.array) and not arguments.is_same(one, t)
             for t in targets

@@ -31,6 +31,7 @@ from ramidyn.backend.runtime.memory_layout import (
     python_function,
     words,
 )
+from ramidyn.concurrency import importing
 from ramidyn.errors import CompileError
 
 if TYPE_CHECKING:
@@ -182,7 +183,8 @@ def _driver(dtype: str, lanes: int, target: Processor) -> int:
 
 
 def _driver_ir(dtype: str, lanes: int, target: Processor) -> str:
-    from ramidyn.backend.runtime import driver_code, tiles  # noqa: PLC0415  not in the cache
+    with importing:
+        from ramidyn.backend.runtime import driver_code, tiles  # noqa: PLC0415  not in the cache
 
     return str(driver_code.emit(tiles.Tile(dtype, lanes), target).llvm)
 

@@ -7,6 +7,7 @@ imported only if the cache has none.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,7 +29,7 @@ from ramidyn.backend.llvm.target import Processor, Target, runnable
 from ramidyn.backend.runtime import instructions
 from ramidyn.backend.runtime.instructions import Instruction
 from ramidyn.backend.runtime.memory_layout import HEAD
-from ramidyn.concurrency import Lock
+from ramidyn.concurrency import Lock, importing
 from ramidyn.errors import CompileError
 from ramidyn.version import source_digest
 
@@ -100,6 +101,9 @@ def build(
             return _load(*found, interface, target), True
         except (CompileError, ValueError, KeyError, TypeError):
             stored = None  # made by something else: compile it anew
+    with importing:  # before threads do
+        for name in ("emit_loop", "schedule"):
+            importlib.import_module(f"ramidyn.backend.llvm.{name}")
     schedule = scheduled()
     functions = len(schedule.functions) + len(schedule.ferries)
     total, done = functions + len(interface.written(target)), 0

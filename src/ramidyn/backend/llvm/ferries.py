@@ -5,8 +5,9 @@ first cut of a program brings the inputs of the next tile while it computes, fou
 columns at a time and each behind some operations; the last cut takes out the results
 of the tile before. The driver tells them in a block where (`Ferry`): for each input
 the workspace of the next tile and its rows, for each output those of the tile before.
-Where there is none, these are addresses of spare memory. The two cuts are there twice:
-a tile alone, or arrays whose elements are apart, have nothing to carry.
+Where there is none, these are addresses of memory that nobody needs. In a program of
+one cut, the results of a tile are written while the next but one is read. The two cuts
+are there twice: a tile alone, or arrays whose elements are apart, carry nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from ramidyn.symbolic.program import Program
 
 APART, MOST = 16, 48
-"""Moves are at least so many operations apart, and no more than so many in a cut."""
+"""Operations for each move of inputs, at least, and their number at most; of outputs,
+too."""
 
 
 def moves(sizes: Sequence[int]) -> int:

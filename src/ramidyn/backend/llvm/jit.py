@@ -182,16 +182,22 @@ def compile_objects(
     # while a thread imports would wait for that import for ever.
     others = min(_cores(), len(sources)) - 1
     threads = [threading.Thread(target=work_on) for _ in range(others)]
-    for thread in threads:
-        thread.start()
     try:
-        work_on()
         for thread in threads:
-            thread.join()
-    except BaseException as error:  # Ctrl-C while others work: they stop, too
+            thread.start()
+    except RuntimeError:  # there are as many threads as can be
+        pass
+    except KeyboardInterrupt as error:
         errors.append(error)
+    work_on()
+    for thread in threads:
+        while thread.is_alive():  # also after Ctrl-C: it ends with its module
+            try:
+                thread.join()
+            except KeyboardInterrupt as error:
+                errors.append(error)
     if errors:
-        raise errors[0]
+        raise next((e for e in errors if isinstance(e, KeyboardInterrupt)), errors[0])
     return codes
 
 

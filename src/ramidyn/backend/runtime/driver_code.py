@@ -4,7 +4,7 @@
 
 The code of a large robot does not fit into the processor's nearest cache, and running
 it is no faster than fetching it: so each cut runs on a few tiles before the next one
-does. All tiles of such a group are packed before any is unpacked: an output may be an
+does. The inputs of a state are read before its results are written: an output may be an
 input, element by element. Results that are too many for a cache are streamed.
 
 Denormal numbers are treated as zero meanwhile: they would take a hundred times as long.
