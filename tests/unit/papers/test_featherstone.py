@@ -102,8 +102,8 @@ def test_figure_7_is_met_by_the_papers_own_crba() -> None:
     by_crba = counts[featherstone_humanoid.BY_CRBA]
     by_aba = counts[featherstone_humanoid.BY_ABA]
     ratios = [sum(a) / sum(b) for a, b in zip(by_crba, by_aba, strict=True)]
-    assert f"{ratios[0]:.2f}" == "1.14"  # printed: 1.14
-    assert f"{ratios[1]:.2f}" == "2.53"  # printed: 2.57
+    assert f"{ratios[0]:.2f}" == "1.19"  # printed: 1.14; our ABA takes less yet
+    assert f"{ratios[1]:.2f}" == "2.68"  # printed: 2.57
     for name, printed in featherstone_humanoid.PRINTED.items():
         for ours, theirs in zip(counts[name], printed, strict=True):
             assert ours[0] <= theirs[0]
