@@ -106,6 +106,31 @@ def test_derivatives_of_forward_dynamics_are_those_of_complex_steps(
         assert_close(found[output], expected)
 
 
+@pytest.mark.parametrize("wrt", ["q", "qd", "tau"])
+def test_derivatives_of_a_loop_over_columns_are_those_of_complex_steps(
+    wrt: str, rng: np.random.Generator
+) -> None:
+    """Factors of such a loop, and what it is given, may be negated."""
+    robot, quantity = ramidyn.robots.chain(17), ramidyn.forward_dynamics_derivatives
+    derivatives = program_of(quantity, robot)
+    assert derivatives.calls
+    inputs = values(robot, quantity, rng)
+    change = rng.normal(size=robot.nv)
+    along = {n: change if n == wrt else np.zeros(x.shape) for n, x in inputs.items()}
+    expected = complex_step.directional(derivatives, inputs, along, complex)
+    jvp = program_of(ramidyn.jvp(quantity, (wrt,)), robot)
+    found = evaluate(jvp, {**inputs, f"{wrt}_tangent": change})
+    for name, y in expected.items():
+        assert_close(found[f"{name}_tangent"], y)
+    weights = {f"{n}_cotangent": rng.normal(size=y.shape) for n, y in expected.items()}
+    vjp = program_of(ramidyn.vjp(quantity, (wrt,)), robot)
+    back = evaluate(vjp, {**inputs, **weights})[f"{wrt}_cotangent"]
+    total = sum(
+        float(np.sum(weights[f"{n}_cotangent"] * y)) for n, y in expected.items()
+    )
+    assert float(back @ change) == pytest.approx(total, rel=1e-10)
+
+
 GIMBAL = """<mujoco><worldbody><body name="rotor"><joint axis="0 0 1"/>
 <joint axis="1 0 0"/><joint axis="0 0 1"/><geom size=".1 .2 .3" type="box" mass="1"/>
 </body></worldbody></mujoco>"""

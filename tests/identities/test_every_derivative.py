@@ -90,6 +90,7 @@ PRECISION: dict[bool, tuple[Any, Any]] = {
     True: (np.longdouble, np.clongdouble),
 }
 NEEDS_LOOPS = {n for n, m in MODULES.items() if m == "closed_loops" or "loop_" in n}
+MIMICKING = {"mimicking", "all_pinocchio", "all_mujoco"}
 NO_MIMIC_JOINTS = {n for n, m in MODULES.items() if m == "articulated"}
 QUATERNIONS = {"sprung", "balls", *LARGE}
 CASES = [
@@ -104,7 +105,7 @@ CASES = [
     for robot in (*SMALL, *LARGE)
     for name in QUANTITIES
     if name not in NEEDS_LOOPS or robot == "four_bar"
-    if name not in NO_MIMIC_JOINTS or robot != "mimicking"
+    if name not in NO_MIMIC_JOINTS or robot not in MIMICKING
     for space in ("tangent", "coordinates")
     if space == "tangent"
     or (robot in QUATERNIONS and "q" in QUANTITIES[name].declaration.inputs)

@@ -38,10 +38,11 @@ from ramidyn.quantities.mass_matrix import (
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.dense import total
-from ramidyn.symbolic.derivatives import Row, forward, held_seeds, reverse
+from ramidyn.symbolic.derivatives import Row, forward, reverse
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.linear_steps import UNROLLED
+from ramidyn.symbolic.seeds import held_seeds
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics

@@ -27,7 +27,7 @@ from ramidyn.quantities.equation_of_motion import (
 )
 from ramidyn.quantities.mass_matrix import check_tree_algorithm, factored_trees
 from ramidyn.symbolic import function_derivatives
-from ramidyn.symbolic.derivatives import checked_wrt, held_seeds, names_of
+from ramidyn.symbolic.derivatives import checked_wrt, names_of
 from ramidyn.symbolic.function_derivatives import differentiated
 from ramidyn.symbolic.jacobians import (
     flat,
@@ -39,6 +39,7 @@ from ramidyn.symbolic.jacobians import (
     with_tangents,
 )
 from ramidyn.symbolic.program import free_name
+from ramidyn.symbolic.seeds import held_seeds
 from ramidyn.tracing.chooser import trace_quantities, values_of
 from ramidyn.tracing.context import Checks, Context, array
 from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity

@@ -48,9 +48,10 @@ from ramidyn.quantities.closed_loops import (
 from ramidyn.quantities.directions import seeds
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
 from ramidyn.symbolic.dense import add_multiples, dot
-from ramidyn.symbolic.derivatives import Row, forward, held_seeds
+from ramidyn.symbolic.derivatives import Row, forward
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.symbolic.linear_steps import UNROLLED, map_linear
+from ramidyn.symbolic.seeds import held_seeds
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.model import Model

@@ -39,7 +39,7 @@ from ramidyn.quantities.loop_derivatives import closing_derivatives
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.calls import traced_function
 from ramidyn.symbolic.dense import add_multiples, dot, inner
-from ramidyn.symbolic.derivatives import Row, forward, held_seeds, known_seeds
+from ramidyn.symbolic.derivatives import Row, forward
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.linear_steps import (
@@ -49,6 +49,7 @@ from ramidyn.symbolic.linear_steps import (
     map_linear,
     map_steps,
 )
+from ramidyn.symbolic.seeds import held_seeds, known_seeds
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model

@@ -38,6 +38,7 @@ from ramidyn.symbolic.implicit_derivatives import (
     weights_of_solution,
 )
 from ramidyn.symbolic.program import Callee, ColumnLoop, Program, Variable
+from ramidyn.symbolic.seeds import known_seeds, unit_seeds
 
 
 def tangents_of_call(e: Expr, rows: Rows, forward: Forward) -> list[Row]:
@@ -47,7 +48,7 @@ def tangents_of_call(e: Expr, rows: Rows, forward: Forward) -> list[Row]:
         return tangents_of_solution(e, rows, callee.residual, forward)
     if isinstance(callee.body, ColumnLoop):
         written = unrolled_columns(callee.body, e.args)
-        return forward(written, dict(zip(e.args, rows, strict=True)))
+        return forward(written, known_seeds(e.args, rows))
     c, s, p = callee.carried, callee.shared, callee.sliced
     carried = places_of(rows[:c])
     shared = places_of(rows[c : c + s])
@@ -146,10 +147,10 @@ def weights_of_call(
     if isinstance(callee.body, ColumnLoop):
         written = unrolled_columns(callee.body, e.args)
         numbers = list(weights)
-        one = const(1.0)
-        seeds = {a: {k: one} for k, a in enumerate(e.args)}
         rows = reverse(
-            [written[k] for k in numbers], [weights[k] for k in numbers], seeds
+            [written[k] for k in numbers],
+            [weights[k] for k in numbers],
+            unit_seeds(e.args),
         )
         found: list[Row] = [{} for _ in e.args]
         for output, row in enumerate(rows):

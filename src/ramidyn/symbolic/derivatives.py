@@ -22,6 +22,7 @@ from ramidyn.symbolic.call_derivatives import tangents_of_call, weights_of_call
 from ramidyn.symbolic.derivative_rules import cotangent_rule, tangent_rule
 from ramidyn.symbolic.expr import Expr, add, const, mul, neg
 from ramidyn.symbolic.program import Program, Variable, free_name, live
+from ramidyn.symbolic.seeds import unsigned
 
 Row: TypeAlias = dict[int, Expr]
 """Entries that are not zero, by direction (forward) or by output (reverse)."""
@@ -105,7 +106,7 @@ def reverse(
             row[output] = add(row[output], x) if output in row else x
 
     def solve(solution: SolutionNodes) -> None:
-        rows = [bars.pop(_unsigned(e), _NOTHING) for e in solution.nodes]
+        rows = [bars.pop(unsigned(e), _NOTHING) for e in solution.nodes]
         for output in _union(rows):
             own = [
                 neg(row[output])
@@ -115,13 +116,13 @@ def reverse(
             ]
             found = solution.adjoint(own)
             for a, x in zip(solution.arguments, found, strict=True):
-                if _unsigned(a) in active:
-                    take(_unsigned(a), output, neg(x) if a.op == "neg" else x)
+                if unsigned(a) in active:
+                    take(unsigned(a), output, neg(x) if a.op == "neg" else x)
 
     places = {e: k for k, e in enumerate(order)}
     last: dict[Expr, list[SolutionNodes]] = {}
     for solution in solutions:  # all that uses a solution comes after its last node
-        own = [e for e in map(_unsigned, solution.nodes) if e in places]
+        own = [e for e in map(unsigned, solution.nodes) if e in places]
         if own:
             last.setdefault(max(own, key=places.__getitem__), []).append(solution)
     for e, weights in zip(results, cotangents, strict=True):
@@ -164,27 +165,6 @@ def reverse(
                     x = mul(bar, t)
                     row[k] = add(row[k], x) if k in row else x
     return found
-
-
-def _unsigned(e: Expr) -> Expr:
-    """Return a node without its sign: what uses a negated node uses this one."""
-    return e.args[0] if e.op == "neg" else e
-
-
-def held_seeds(nodes: Iterable[Expr]) -> dict[Expr, Row]:
-    """Return seeds of nodes that do not change, whatever they are made of.
-
-    Products and sums take the sign off a negated node, so what is negated is held.
-    """
-    return {_unsigned(e): {} for e in nodes}
-
-
-def known_seeds(nodes: Iterable[Expr], rows: Iterable[Row]) -> dict[Expr, Row]:
-    """Return seeds of nodes whose changes are known; for signs, see `held_seeds`."""
-    return dict(
-        (e.args[0], {k: neg(x) for k, x in row.items()}) if e.op == "neg" else (e, row)
-        for e, row in zip(nodes, rows, strict=True)
-    )
 
 
 def between(results: Sequence[Expr], seeds: Collection[Expr]) -> list[Expr]:
