@@ -125,12 +125,12 @@ def test_a_gradient_costs_little_more_than_forward_dynamics(name: str) -> None:
 
 
 PINNED = {
-    "iiwa14": (2162, 3322, 1359),
-    "humanoid30 plain": (11528, 33284, 6599),
-    "humanoid30 general": (14657, 36629, 12792),
-    "chain30 plain": (21344, 85969, 7310),
-    "g1_with_hands": (30837, 111647, 18783),
-    "talos": (29593, 107500, 16465),
+    "iiwa14": (2149, 3173, 1253),
+    "humanoid30 plain": (11294, 33048, 6249),
+    "humanoid30 general": (14593, 36565, 12303),
+    "chain30 plain": (21070, 85672, 6777),
+    "g1_with_hands": (30682, 111489, 17402),
+    "talos": (29442, 107344, 15536),
 }
 """whole, as compiled: dID with M, dFD with M⁻¹, forward dynamics with its gradient"""
 

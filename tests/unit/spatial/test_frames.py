@@ -103,8 +103,8 @@ def test_motions_and_forces_do_not_mix() -> None:
 MUTATIONS = {
     "rnea": ["X[i].back(f[i]) -> f[i]"],
     "aba": [
-        "X[i] @ a[p] -> a[p]",
-        "X[i] @ a[p] -> X[0] @ a[p]",
+        "X[i] @ da[p] -> da[p]",
+        "X[i] @ da[p] -> X[0] @ da[p]",
     ],
     "articulated": [
         "+ X.back(Ia) -> + Ia",
