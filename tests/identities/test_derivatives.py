@@ -24,7 +24,7 @@ from support.every_joint import every_joint
 from support.planar import four_bar
 from support.states import CASES, case, program, q_rate, state
 
-TOLERANCE = 1e-12
+TOLERANCE = 2e-12
 """of complex steps, scaled by the largest entry"""
 
 
