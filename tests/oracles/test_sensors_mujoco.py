@@ -157,6 +157,8 @@ def test_bad_sensors_are_refused(robot: Robot) -> None:
         Sensor("giro", "tip", "g")
     with pytest.raises(ArgumentError, match=r"cutoff is -1.0; expected 0 or more"):
         Sensor("gyro", "tip", "g", cutoff=-1.0)
+    with pytest.raises(ArgumentError, match="'gyro' given; expected a sensor"):
+        robot.add_sensor("gyro")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="has a sensor 'gyro'; choose another name"):
         robot.add_sensor(Sensor("gyro", "tip", "gyro"))
     with pytest.raises(UnknownName, match="no frame 'top' in robot 'sensed'"):

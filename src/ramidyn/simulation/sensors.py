@@ -38,10 +38,15 @@ def sensors_by_name(robot: Robot) -> dict[str, Sensor]:
     }
 
 
-def with_sensor(robot: Robot, sensor: Sensor) -> Description:
+def with_sensor(robot: Robot, sensor: object) -> Description:
     """Return the description of a robot with one more sensor."""
     model, description = robot.model, robot.model.description
     assert description is not None
+    if not isinstance(sensor, Sensor):
+        raise ArgumentError(
+            f"add_sensor: {sensor!r} given; expected a sensor, such as "
+            'ramidyn.policies.Sensor("gyro", "body3", name="gyro")'
+        )
     if sensor.name in sensors_by_name(robot):
         raise ArgumentError(
             f"robot {robot.name!r} has a sensor {sensor.name!r}; choose another name"
