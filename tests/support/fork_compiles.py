@@ -26,7 +26,7 @@ def new() -> Function:
     return ramidyn.compile(ramidyn.forward_dynamics(algorithm="aba"), ROBOT)
 
 
-def ends_well(work: Callable[[], None], seconds: float = HANG_SECONDS) -> bool:
+def ends_well(work: Callable[[], None]) -> bool:
     """Run in a child; a generous limit says that it hangs, and where."""
     child = os.fork()
     if child == 0:
@@ -36,7 +36,7 @@ def ends_well(work: Callable[[], None], seconds: float = HANG_SECONDS) -> bool:
             status = 0
         finally:
             os._exit(status)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + HANG_SECONDS
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:

@@ -67,9 +67,9 @@ def test_ctrl_c_ends_all_threads() -> None:
 
     def begin(k: int) -> str:
         begun.append(k)
+        while len(begun) < 3:  # each thread begins one
+            time.sleep(0.01)
         if threading.get_ident() == me:
-            while len(begun) < 3:
-                time.sleep(0.01)
             raise CompileError("this thread fails, and waits for others")
         time.sleep(0.1)
         _thread.interrupt_main()
